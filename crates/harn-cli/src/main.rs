@@ -1,0 +1,2 @@
+//! The harn binary.
+fn main() {}

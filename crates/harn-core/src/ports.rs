@@ -1,0 +1,103 @@
+//! The traits between the harness, which owns what a task is, and the engine, which knows how to run one.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Entry, EffectKey, Answer, Image, Reply, RunRecord, Seam};
+use crate::tool::ToolSpec;
+use crate::{Error, Persona, Result};
+
+/// Why a run's commit was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunError {
+    /// The task is over (cancelled, or finished by another driver). Stop; nothing more may happen.
+    Over,
+    /// The log could not take it. The run stays as it is and is recovered later.
+    Unavailable(Error),
+}
+
+/// A run's only way to write. Implemented by the harness, one per run.
+#[async_trait]
+pub trait RunPort: Send + Sync {
+    async fn load(&self) -> Result<RunRecord, RunError>;
+    /// One transaction: all entries or none.
+    async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError>;
+    /// Whether a `TakeInbox` at this seam would deliver anything now.
+    async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError>;
+    /// Answers to this run's requests that are in the journal, in order.
+    async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError>;
+    /// Resolves when an answer has arrived since the last call, or when the run is to stop.
+    async fn signal(&self) -> Signal;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Look at the answers again.
+    Answered,
+    /// The task is over: drop everything.
+    Over,
+    /// The process is going down: finish or leave what is begun, start nothing.
+    Draining,
+}
+
+/// How a driver left a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunExit {
+    /// Terminal, or taken from us.
+    Over,
+    /// Waits only for people; wake it with an answer.
+    Parked,
+    /// Stopped half-way: recovery will go on.
+    Suspended,
+}
+
+/// Runs tasks. Implemented by the engine.
+#[async_trait]
+pub trait Runner: Send + Sync {
+    /// What a new run would be started with.
+    fn image(&self, persona: Option<&Persona>) -> Image;
+    /// Every tool there is, for listings.
+    fn tools(&self) -> Arc<[ToolSpec]>;
+    async fn run(&self, port: Arc<dyn RunPort>) -> RunExit;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    File,
+    Directory,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = WorkspaceFileEntry)]
+pub struct FileEntry {
+    pub name: String,
+    pub path: String,
+    pub kind: FileKind,
+    pub size: u64,
+}
+
+/// What is at a path of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    File { text: String },
+    Directory { entries: Vec<FileEntry> },
+}
+
+/// A finished write, with the bytes that it replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileWritten {
+    pub path: String,
+    pub before: Option<bytes::Bytes>,
+    pub bytes: u64,
+}
+
+/// Access to a workspace's files, confined to its root. Paths are relative and use `/`. Blocking.
+pub trait WorkspaceFiles: Send + Sync {
+    /// Checks that a root exists and is a folder; gives its canonical form.
+    fn canonical_root(&self, root: &str) -> Result<String>;
+    fn read(&self, root: &str, path: &str) -> Result<FileContent>;
+    fn write(&self, root: &str, path: &str, content: &str) -> Result<FileWritten>;
+}

@@ -1,0 +1,69 @@
+//! What a tool is to everyone but its executor: name, schema, class and side-effect level.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// What may be done about an effect that was begun and has no completion after a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Performed again.
+    Read,
+    /// Asking is one commit; its completion comes when it comes.
+    Local,
+    /// Reconciled with the world: done, not done, or unknown.
+    Checkable,
+    /// Never performed again; resumes as `interrupted`.
+    Once,
+}
+
+/// How far a tool reaches, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SideEffect {
+    None,
+    ReadOnly,
+    WorkspaceWrite,
+    ProcessExec,
+    Network,
+}
+
+/// A tool as models, policies and clients see it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    pub input_schema: Value,
+    pub output_schema: Value,
+    pub class: Class,
+    pub side_effect: SideEffect,
+}
+
+/// One call that a model asked for. `id` is the provider's word for it, unique within a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub args: Map<String, Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolOutcome {
+    Ok,
+    Error,
+    /// Policy or a person said no.
+    Denied,
+    /// It was begun, and nobody knows whether it happened.
+    Interrupted,
+}
+
+/// What came of a call. `output` is what the model and the people see.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    pub call_id: String,
+    pub name: String,
+    pub outcome: ToolOutcome,
+    pub output: Value,
+}
