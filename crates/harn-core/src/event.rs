@@ -74,7 +74,7 @@ event_kinds! {
     SpanFailed = "span.failed", "A model call failed.";
     ToolRequested = "tool.requested", "A tool call was put before policy.";
     ToolApprovalRequired = "tool.approval_required", "Policy wants a person to approve a tool call.";
-    ToolApproved = "tool.approved", "A tool call may be performed: policy allows it, or people did.";
+    ToolApproved = "tool.approved", "People approved a tool call that policy had put before them.";
     ToolDenied = "tool.denied", "A tool call may not be performed.";
     ToolCompleted = "tool.completed", "A tool call was performed.";
     ToolFailed = "tool.failed", "A tool call failed, was cancelled, or was interrupted.";

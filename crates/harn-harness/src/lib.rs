@@ -1,1 +1,191 @@
-//! tmp
+//! What a task is: sessions, tasks, journal, approvals, recovery. Owns the log; every protocol is a view of it.
+//!
+//! A command is one commit: it checks, appends events and journal entries, and is answered once they are durable.
+//! What has to happen outside the log afterwards (a run started, woken or dropped) follows the commit.
+
+mod artifacts;
+mod call;
+mod events;
+mod keys;
+mod lifecycle;
+mod page;
+mod plan;
+mod projection;
+mod recovery;
+mod requests;
+mod runs;
+mod scheduler;
+mod sessions;
+mod tasks;
+mod tx;
+mod workspaces;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use harn_core::ports::{Runner, WorkspaceFiles};
+use harn_core::{Clock, Code, Error, Result, SystemClock};
+use harn_log::{Log, LogError, View};
+
+pub use artifacts::ArtifactFilter;
+pub use call::{Call, Idempotency};
+pub use events::{EventFeed, EventFilter, EventPage, FeedItem};
+pub use keys::{Secret, StoredKey};
+pub use page::PageQuery;
+pub use projection::HarnessProjection;
+pub use tasks::TaskFilter;
+
+use plan::RunPlan;
+use scheduler::Scheduler;
+use tx::Tx;
+
+/// How a harness is set up.
+#[derive(Clone)]
+pub struct Options {
+    /// The folder of the default workspace, canonical. Other roots must be below it or an allowed one.
+    pub root: PathBuf,
+    pub allowed_roots: Vec<PathBuf>,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Options {
+    pub fn new(root: PathBuf) -> Self {
+        Self { root, allowed_roots: Vec::new(), clock: Arc::new(SystemClock) }
+    }
+}
+
+/// Counts for people who look at a running harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Census {
+    pub sessions: u64,
+    pub tasks: u64,
+    pub active_runs: usize,
+}
+
+/// The harness. Cheap to clone; all clones are the same one.
+#[derive(Clone)]
+pub struct Harness {
+    log: Arc<dyn Log>,
+    runner: Arc<dyn Runner>,
+    files: Arc<dyn WorkspaceFiles>,
+    options: Options,
+    plan: Arc<RunPlan>,
+    scheduler: Arc<Scheduler>,
+}
+
+impl Harness {
+    pub fn new(log: Arc<dyn Log>, runner: Arc<dyn Runner>, files: Arc<dyn WorkspaceFiles>, options: Options) -> Self {
+        let plan = Arc::new(RunPlan::new(Arc::clone(&runner)));
+        Self { log, runner, files, options, plan, scheduler: Arc::default() }
+    }
+
+    /// Every tool there is.
+    pub fn tools(&self) -> Arc<[harn_core::tool::ToolSpec]> {
+        self.runner.tools()
+    }
+
+    /// The model that new runs use.
+    pub fn model(&self) -> harn_core::chat::ModelRef {
+        self.plan.image(None).image.model.clone()
+    }
+
+    pub fn root(&self) -> &std::path::Path {
+        &self.options.root
+    }
+
+    pub async fn census(&self) -> Result<Census> {
+        let active_runs = self.scheduler.active();
+        self.look(move |view| {
+            let sessions = view.count(tx::kind::SESSION).map_err(fault)?;
+            let tasks = view.count(tx::kind::TASK).map_err(fault)?;
+            Ok(Census { sessions, tasks, active_runs })
+        })
+        .await
+    }
+
+    /// Stops accepting, lets running effects finish or leaves them as begun.
+    pub async fn drain(&self, grace: Duration) {
+        self.scheduler.drain(grace).await;
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.scheduler.is_draining()
+    }
+
+    /// Runs a command for a caller, unless the harness is going down.
+    pub(crate) async fn command<T, F>(&self, call: &Call, command: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        if self.scheduler.is_draining() {
+            return Err(Error::new(Code::ServiceUnavailable, "The harness is shutting down. Try again shortly."));
+        }
+        self.command_always(call, command).await
+    }
+
+    /// Runs a command and then does what it asked for. Running effects may still report while draining.
+    pub(crate) async fn command_always<T, F>(&self, call: &Call, command: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
+    {
+        let (call, now) = (call.clone(), self.options.clock.now());
+        let committed = harn_log::write(&*self.log, move |txn| {
+            let mut tx = Tx { txn, call: &call, now, wakes: Vec::new() };
+            let result = command(&mut tx)?;
+            Ok::<_, Failure>((result, tx.wakes))
+        });
+        let (result, wakes) = committed.await.map_err(|failure| failure.0)?;
+        self.wake(wakes);
+        Ok(result)
+    }
+
+    /// Looks at one consistent state of the log.
+    pub(crate) async fn look<T, F>(&self, look: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn View) -> Result<T> + Send + 'static,
+    {
+        harn_log::read(&*self.log, move |view| look(view).map_err(Failure)).await.map_err(|failure| failure.0)
+    }
+}
+
+/// Carries our error through the log's own.
+struct Failure(Error);
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        Self(fault(error))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+/// What a failure of the log means to a caller. The cause is logged here and goes no further.
+pub(crate) fn fault(error: LogError) -> Error {
+    match error {
+        LogError::Full => {
+            tracing::warn!("the disk or the log's size limit is full");
+            Error::new(Code::ServiceUnavailable, "The harness's storage is full; nothing was written. Free some space.")
+        }
+        LogError::Stopped(_) | LogError::Stale { .. } | LogError::Owned(_) => {
+            tracing::warn!(%error, "the log refused");
+            Error::new(Code::ServiceUnavailable, "The harness's log has stopped. Nothing was written; try again later.")
+        }
+        LogError::DuplicateKey(key) => Error::conflict(format!("The effect `{key}` is already completed.")),
+        LogError::Corrupt(_) | LogError::Io(_) => {
+            tracing::error!(%error, "the log failed");
+            Error::internal("The harness could not read or write its log. The server's own log has the cause.")
+        }
+    }
+}
+
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Error::internal("The work was dropped.")))
+}

@@ -1,1 +1,84 @@
-//! tmp
+//! Models behind one streaming interface: what a model is, what it streams, and where to find one.
+
+mod collect;
+mod error;
+mod offline;
+mod pieces;
+pub mod scripted;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::Stream;
+use harn_core::chat::{ModelRef, ModelRequest, StopReason, Usage};
+use serde_json::{Map, Value};
+
+pub use collect::collect;
+pub use error::ModelError;
+pub use offline::OfflineModel;
+pub use scripted::{ScriptError, ScriptedModel};
+
+/// Something that answers a conversation.
+pub trait Model: Send + Sync {
+    fn reference(&self) -> ModelRef;
+
+    /// Begins a call. Nothing happens before the first poll, and dropping the stream cancels the call.
+    fn stream(&self, request: ModelRequest) -> ModelStream;
+}
+
+/// An answer as it arrives. A whole answer ends with `Chunk::Stop`; an error is the last item.
+pub type ModelStream = Pin<Box<dyn Stream<Item = Result<Chunk, ModelError>> + Send>>;
+
+/// One piece of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chunk {
+    Text(String),
+    Thinking(String),
+    /// A whole call: a model holds it back until its arguments are complete.
+    ToolCall {
+        id: String,
+        name: String,
+        args: Map<String, Value>,
+    },
+    /// What was used since the previous `Usage` of this stream; they add up.
+    Usage(Usage),
+    /// Always the last chunk, so that a reader need not wait for the connection to close.
+    Stop(StopReason),
+}
+
+/// The models that this process can call.
+#[derive(Clone, Default)]
+pub struct Models(Vec<Arc<dyn Model>>);
+
+impl Models {
+    /// Of two models with the same reference, the first one answers.
+    pub fn new(models: Vec<Arc<dyn Model>>) -> Self {
+        Self(models)
+    }
+
+    pub fn get(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
+        self.0.iter().find(|model| model.reference() == *reference).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_registry_finds_a_model_by_provider_and_name() {
+        let scripted = ScriptedModel::from_json(r#"{"responses":[]}"#).unwrap();
+        let models = Models::new(vec![Arc::new(OfflineModel), Arc::new(scripted)]);
+        let cases = [
+            ("offline", "offline-1", true),
+            ("scripted", "scripted-1", true),
+            ("offline", "scripted-1", false),
+            ("", "", false),
+        ];
+        for (provider, model, found) in cases {
+            let wanted = ModelRef { provider: provider.into(), model: model.into() };
+            let got = models.get(&wanted).map(|model| model.reference());
+            assert_eq!(got, found.then_some(wanted));
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The tools that a run may call: one shape for all of them, and the registry of the built-in ones.
+//!
+//! A call has three moments. `prepare` looks at the world and says what will happen, `perform` makes it happen, and
+//! after a crash in between `reconcile` says whether it did.
+
+mod args;
+mod atomic;
+mod capture;
+mod command;
+mod confined;
+mod files;
+mod port;
+mod text;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use harn_core::run::WritePlan;
+use harn_core::tool::{Class, SideEffect, ToolSpec};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::guard::GuardCommand;
+
+pub use command::RunCommand;
+pub use confined::{MAX_CONTENT, Refusal};
+pub use files::{EditFile, ListDir, ReadFile, WriteFile};
+pub use port::ConfinedFiles;
+
+/// Where and under whose supervision a tool works.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    /// The canonical workspace root; none for a workspace without files.
+    pub root: Option<PathBuf>,
+    pub guard: GuardCommand,
+    pub cancel: CancellationToken,
+}
+
+/// Why a call came to nothing, for the model and the person: what happened, to what, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolFailure {
+    pub message: String,
+}
+
+impl ToolFailure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// What a call will do, worked out before it is begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prepared {
+    /// Arguments are valid; there is nothing to record beforehand.
+    Ready,
+    Write(PreparedWrite),
+}
+
+/// A file write before it happens: what to journal, and the bytes to put there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedWrite {
+    pub plan: WritePlan,
+    /// The bytes behind `plan.before`.
+    pub pre_image: Option<Bytes>,
+    /// The bytes behind `plan.after`.
+    pub content: Bytes,
+}
+
+/// What became of a write that was begun and has no completion.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reconciled {
+    /// It happened; this is the output that `perform` would have given.
+    Done(Value),
+    NotDone,
+    Unknown,
+}
+
+#[async_trait]
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> ToolSpec;
+
+    /// Validates the arguments and, for checkable tools, plans the write. Changes nothing.
+    async fn prepare(&self, ctx: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure>;
+
+    async fn perform(
+        &self,
+        ctx: &ToolContext,
+        args: &Map<String, Value>,
+        prepared: Prepared,
+    ) -> Result<Value, ToolFailure>;
+
+    /// Compares the world with the plan of a call that was begun, for checkable tools.
+    async fn reconcile(&self, _ctx: &ToolContext, _plan: &WritePlan) -> Reconciled {
+        Reconciled::Unknown
+    }
+}
+
+/// The tools by name, in the order in which models see them.
+#[derive(Clone)]
+pub struct Registry {
+    tools: Vec<(String, Arc<dyn Tool>)>,
+    specs: Arc<[ToolSpec]>,
+}
+
+impl Registry {
+    /// Every tool that comes with Harn.
+    pub fn builtin() -> Self {
+        Self::new(vec![
+            Arc::new(ReadFile),
+            Arc::new(ListDir),
+            Arc::new(WriteFile),
+            Arc::new(EditFile),
+            Arc::new(RunCommand),
+        ])
+    }
+
+    /// A registry of these tools; of two with the same name, the first is found.
+    pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
+        let specs = tools.iter().map(|tool| tool.spec()).chain([ask_user_spec()]).collect();
+        Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect(), specs }
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.iter().find(|(known, _)| known == name).map(|(_, tool)| tool.clone())
+    }
+
+    /// The specs of all tools, and last of `ask_user`, which the driver answers without an executor.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        self.specs.clone()
+    }
+}
+
+/// The question to a person. It has no executor: asking is one commit, and the answer comes when it comes.
+pub fn ask_user_spec() -> ToolSpec {
+    ToolSpec {
+        name: "ask_user".into(),
+        description:
+            "Asks the person one question and waits for the answer. Use it only for what you cannot \
+                      find out yourself."
+                .into(),
+        input_schema: object_schema(
+            json!({ "question": { "type": "string", "description": "The question, in full." } }),
+            &["question"],
+        ),
+        output_schema: json!({ "description": "What the person answered." }),
+        class: Class::Local,
+        side_effect: SideEffect::None,
+    }
+}
+
+/// A JSON Schema for an object with exactly these properties.
+fn object_schema(properties: Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}

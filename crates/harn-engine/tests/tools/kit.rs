@@ -1,0 +1,127 @@
+//! A workspace to call tools in, and ways to wait for what happens outside of the test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use harn_engine::guard::GuardCommand;
+use harn_engine::tools::{Prepared, PreparedWrite, Registry, Tool, ToolContext};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A folder that holds a workspace, so that there is an outside.
+pub struct Workspace {
+    dir: TempDir,
+    pub ctx: ToolContext,
+}
+
+impl Workspace {
+    pub fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("workspace");
+        fs::create_dir(&root).unwrap();
+        let guard = GuardCommand { program: guard_program(), args: Vec::new() };
+        Self { dir, ctx: ToolContext { root: Some(root), guard, cancel: CancellationToken::new() } }
+    }
+
+    pub fn root(&self) -> &Path {
+        self.ctx.root.as_deref().unwrap()
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root().join(path)
+    }
+
+    /// A path beside the workspace.
+    pub fn outside(&self, path: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(path)
+    }
+
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// The names in a folder, sorted.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        names_in(&self.path(path))
+    }
+
+    pub async fn prepare(&self, tool: &str, args: Value) -> Result<Prepared, String> {
+        get(tool).prepare(&self.ctx, &object(args)).await.map_err(|failure| failure.message)
+    }
+
+    pub async fn planned(&self, tool: &str, args: Value) -> PreparedWrite {
+        match self.prepare(tool, args).await {
+            Ok(Prepared::Write(write)) => write,
+            other => panic!("not a write: {other:?}"),
+        }
+    }
+
+    pub async fn perform(&self, tool: &str, write: PreparedWrite) -> Result<Value, String> {
+        let performed = get(tool).perform(&self.ctx, &Map::new(), Prepared::Write(write)).await;
+        performed.map_err(|failure| failure.message)
+    }
+
+    /// Prepares and performs.
+    pub async fn call(&self, tool: &str, args: Value) -> Result<Value, String> {
+        let args = object(args);
+        let tool = get(tool);
+        let prepared = tool.prepare(&self.ctx, &args).await.map_err(|failure| failure.message)?;
+        tool.perform(&self.ctx, &args, prepared).await.map_err(|failure| failure.message)
+    }
+
+    /// The process id that a command has written to a file, as soon as it is there.
+    pub fn pid_in(&self, path: &str) -> i32 {
+        let read = || fs::read_to_string(self.path(path)).ok().filter(|text| text.ends_with('\n'));
+        eventually(path, || read().is_some());
+        read().unwrap().trim().parse().unwrap()
+    }
+}
+
+pub fn names_in(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names = entries.collect::<Vec<_>>();
+    names.sort();
+    names
+}
+
+pub fn get(tool: &str) -> Arc<dyn Tool> {
+    Registry::builtin().get(tool).unwrap()
+}
+
+pub fn object(args: Value) -> Map<String, Value> {
+    args.as_object().unwrap().clone()
+}
+
+/// The example `guard`, which cargo builds along with the tests.
+pub fn guard_program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent().and_then(Path::parent).unwrap().join("examples/guard");
+    assert!(program.exists(), "{program:?} is missing: run `cargo build -p harn-engine --examples`");
+    program
+}
+
+/// Waits until something has happened elsewhere.
+pub fn eventually(what: &str, happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !happened() {
+        assert!(Instant::now() < deadline, "did not happen in time: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Gone, or dead and waiting for somebody else to notice.
+pub fn is_dead(pid: i32) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Err(_) => true,
+        Ok(stat) => stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
+    }
+}

@@ -1,0 +1,11 @@
+//! The built-in tools and the guardian, with real files and real processes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod command;
+mod confinement;
+mod files;
+mod guardian;
+mod kit;
+mod port;
+mod registry;

@@ -1,0 +1,354 @@
+//! The life of a task within one commit: started, waiting, finished, cancelled, and the next one begun.
+
+use harn_core::hash::Sha256Hash;
+use harn_core::run::{Completion, Delivery, JournalEntry, Manifest, RunEnd, Seam};
+use harn_core::tool::{ToolOutcome, ToolResult};
+use harn_core::{
+    AutonomyTier, Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Outcome, OutcomeId,
+    OutcomeStatus, OutcomeTag, Part, PermissionRequest, Persona, RequestStatus, Result, Role, Session, Task,
+    TaskStatus, Visibility, Workspace,
+};
+use harn_log::DocQuery;
+use serde_json::{Map, Value, json};
+
+use crate::plan::RunPlan;
+use crate::projection::{InboxItem, Phase, RunState, set_status};
+use crate::tx::{Place, Tx, Wake, kind, payload, tag};
+
+/// Moves a task to another status: the transition itself, then the kind that names it.
+pub fn transition(tx: &mut Tx<'_>, task: &mut Task, to: TaskStatus, reason: Option<&str>) -> Result<()> {
+    let from = task.status;
+    if from == to {
+        return Ok(());
+    }
+    if !from.may_become(to) {
+        return Err(Error::new(
+            harn_core::Code::InvalidStateTransition,
+            format!("Task `{}` is {} and cannot become {}.", task.id, from.as_str(), to.as_str()),
+        ));
+    }
+    let first_start = task.started_at.is_none();
+    set_status(task, to, tx.now);
+    let change = json!({ "from": from, "to": to, "reason": reason });
+    tx.emit(EventKind::TaskStatusChanged, ("task", task.id.as_str()), Place::task(task), change)?;
+    let named = match to {
+        TaskStatus::Working if first_start => EventKind::TaskStarted,
+        TaskStatus::AuthRequired => EventKind::TaskAuthRequired,
+        TaskStatus::InputRequired => EventKind::TaskInputRequired,
+        // Terminal kinds carry the outcome, so `finish` emits them.
+        _ => return Ok(()),
+    };
+    tx.emit(named, ("task", task.id.as_str()), Place::task(task), payload("task", task)?)?;
+    Ok(())
+}
+
+/// The status follows from what is in flight: people only, or anything else.
+pub fn derive_status(tx: &mut Tx<'_>, task: &mut Task) -> Result<()> {
+    let Some(run) = tx.get::<RunState>(kind::RUN, task.id.as_str())? else { return Ok(()) };
+    let waits = |phase: &Phase| matches!(phase, Phase::Approval | Phase::Question);
+    let status = if run.open.is_empty() || !run.open.values().all(waits) {
+        TaskStatus::Working
+    } else if run.open.values().any(|phase| *phase == Phase::Approval) {
+        TaskStatus::AuthRequired
+    } else {
+        TaskStatus::InputRequired
+    };
+    if status != TaskStatus::Working && task.status != TaskStatus::Working && task.status != status {
+        transition(tx, task, TaskStatus::Working, None)?;
+    }
+    transition(tx, task, status, None)
+}
+
+/// Starts the oldest waiting task of a session when nothing else runs in it.
+pub fn start_next(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session) -> Result<Option<Task>> {
+    let query = DocQuery {
+        session: Some(session.id.as_str()),
+        tag: Some(tag::OPEN),
+        limit: 1,
+        ..DocQuery::of(kind::TASK)
+    };
+    let open: Vec<Task> = tx.find(&query)?;
+    match open.into_iter().next() {
+        Some(mut task) if task.status == TaskStatus::Submitted => {
+            start(tx, plan, session, &mut task)?;
+            Ok(Some(task))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) -> Result<()> {
+    deliver(tx, session, task, None)?;
+    append_message(tx, session, Some(task), input_message(&task.input)?)?;
+    let manifest = manifest(tx, plan, session, task)?;
+    tx.journal(task, &JournalEntry::Manifest { manifest })?;
+    transition(tx, task, TaskStatus::Working, None)?;
+    tx.wakes.push(Wake::Start { task: task.id.clone(), session: session.id.clone() });
+    Ok(())
+}
+
+/// A task's input as the message that opens its turn.
+pub fn input_message(input: &Value) -> Result<MessageInput> {
+    if input.get("role").is_some() && input.get("parts").is_some() {
+        return serde_json::from_value(input.clone())
+            .map_err(|error| Error::invalid("input", format!("The input is not a valid message: {error}.")));
+    }
+    let part = Part::Json { value: input.clone(), visibility: Visibility::Public };
+    Ok(MessageInput { role: Role::User, parts: vec![part], metadata: Map::new() })
+}
+
+fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task) -> Result<Manifest> {
+    let persona_id = task.persona_id.as_ref().or(session.persona_id.as_ref());
+    let persona: Option<Persona> = match persona_id {
+        Some(id) => tx.get(kind::PERSONA, id.as_str())?,
+        None => None,
+    };
+    let workspace: Option<Workspace> = tx.get(kind::WORKSPACE, session.workspace_id.as_str())?;
+    let image = plan.image(persona.as_ref());
+    for blob in [&image.system_prompt, &image.tools] {
+        tx.txn.keep_blob(blob).map_err(crate::fault)?;
+    }
+    let seed = Sha256Hash::of(task.id.as_str().as_bytes()).0;
+    Ok(Manifest {
+        program: image.image.program.to_owned(),
+        semantics: image.image.semantics,
+        model: image.image.model.clone(),
+        tier: persona.map_or(AutonomyTier::ActWithApproval, |persona| persona.autonomy_tier),
+        limits: image.image.limits,
+        seed: u64::from_be_bytes([seed[0], seed[1], seed[2], seed[3], seed[4], seed[5], seed[6], seed[7]]),
+        root: workspace.filter(|workspace| !is_logical(&workspace.root)).map(|workspace| workspace.root),
+        system_prompt: image.system_prompt.hash.to_string(),
+        tools: image.tools.hash.to_string(),
+        history_up_to: tx.txn.head().map_err(crate::fault)?,
+    })
+}
+
+/// A root with a scheme is a name, not a folder.
+pub fn is_logical(root: &str) -> bool {
+    root.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.len() > 1 && scheme != "file" && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+    })
+}
+
+/// Appends a message to a transcript.
+pub fn append_message(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    task: Option<&Task>,
+    input: MessageInput,
+) -> Result<Message> {
+    let message = new_message(tx, session, task, input);
+    place_message(tx, session, task, &message)?;
+    Ok(message)
+}
+
+pub fn new_message(tx: &Tx<'_>, session: &Session, task: Option<&Task>, input: MessageInput) -> Message {
+    Message {
+        id: MessageId::generate(),
+        object: MessageTag::Tag,
+        created_at: tx.now,
+        updated_at: tx.now,
+        metadata: input.metadata,
+        session_id: Some(session.id.clone()),
+        task_id: task.map(|task| task.id.clone()),
+        role: input.role,
+        parts: input.parts,
+    }
+}
+
+/// The events of a message that enters the transcript now. Its content is in exactly one of them.
+fn place_message(tx: &mut Tx<'_>, session: &Session, task: Option<&Task>, message: &Message) -> Result<()> {
+    let place = task.map_or_else(|| Place::session(&session.workspace_id, &session.id), Place::task);
+    let subject = ("session", session.id.as_str());
+    let spoken = match message.role {
+        Role::User => Some(EventKind::UserMessage),
+        Role::Assistant | Role::Agent => Some(EventKind::AgentMessage),
+        Role::System | Role::Tool => None,
+    };
+    let mut appended = json!({ "message_id": message.id, "role": message.role });
+    match spoken {
+        Some(kind) => {
+            tx.emit(kind, ("message", message.id.as_str()), place.clone(), payload("message", message)?)?;
+        }
+        None => appended["message"] = payload("message", message)?["message"].take(),
+    }
+    tx.emit(EventKind::SessionMessageAppended, subject, place, appended)?;
+    Ok(())
+}
+
+/// Puts a message into the inbox of a running session. It is in the transcript's list at once, and moves to
+/// where it is delivered.
+pub fn enqueue(tx: &mut Tx<'_>, session: &Session, task: &Task, message: &Message, delivery: Delivery) -> Result<()> {
+    let mut appended = payload("message", message)?;
+    appended["message_id"] = json!(message.id);
+    appended["role"] = json!(message.role);
+    appended["delivery"] = json!(delivery);
+    tx.emit(EventKind::SessionMessageAppended, ("session", session.id.as_str()), Place::task(task), appended)?;
+    Ok(())
+}
+
+/// Whether a seam takes an item. A task that starts takes everything.
+pub fn takes(seam: Option<Seam>, delivery: Delivery) -> bool {
+    match seam {
+        Some(Seam::BeforeModel) => delivery == Delivery::Steer,
+        Some(Seam::LoopExit) | None => true,
+    }
+}
+
+/// Moves what a seam takes from the inbox into the transcript.
+pub fn deliver(tx: &mut Tx<'_>, session: &Session, task: &Task, seam: Option<Seam>) -> Result<Vec<Message>> {
+    let query = DocQuery { session: Some(session.id.as_str()), ..DocQuery::of(kind::INBOX) };
+    let items: Vec<InboxItem> = tx.find(&query)?;
+    let mut delivered = Vec::new();
+    for item in items.into_iter().filter(|item| takes(seam, item.delivery)) {
+        let message = Message { task_id: Some(task.id.clone()), ..item.message };
+        place_message(tx, session, Some(task), &message)?;
+        delivered.push(message);
+    }
+    if !delivered.is_empty() {
+        let ids: Vec<_> = delivered.iter().map(|message| &message.id).collect();
+        let body = json!({ "message_ids": ids, "seam": seam });
+        tx.emit(EventKind::InboxDelivered, ("session", session.id.as_str()), Place::task(task), body)?;
+    }
+    Ok(delivered)
+}
+
+/// Ends a task for good, and starts the next one of its session.
+pub fn finish(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: RunEnd) -> Result<()> {
+    let (status, outcome_status) = match &end.result {
+        Ok(_) => (TaskStatus::Completed, OutcomeStatus::Succeeded),
+        Err(_) => (TaskStatus::Failed, OutcomeStatus::Failed),
+    };
+    let (summary, failure) = match end.result {
+        Ok(text) => (text, None),
+        Err(failure) => (failure.message.clone(), Some(failure)),
+    };
+    let metrics = json!({
+        "input_tokens": end.usage.input_tokens,
+        "output_tokens": end.usage.output_tokens,
+        "model_calls": end.model_calls,
+        "tool_calls": end.tool_calls,
+    });
+    conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics })
+}
+
+/// Cancels a task in one commit: open effects are closed, pending requests withdrawn.
+pub fn cancel(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, reason: Option<&str>) -> Result<()> {
+    let asked = json!({ "reason": reason });
+    tx.emit(EventKind::UserCancelRequested, ("task", task.id.as_str()), Place::task(task), asked)?;
+    close_open_effects(tx, task)?;
+    withdraw_requests(tx, task)?;
+    let summary = match reason {
+        Some(reason) => format!("Canceled: {reason}"),
+        None => "Canceled.".to_owned(),
+    };
+    let (status, outcome_status) = (TaskStatus::Canceled, OutcomeStatus::Canceled);
+    let conclusion = Conclusion { status, outcome_status, summary, failure: None, metrics: json!({}) };
+    conclude(tx, plan, task, conclusion)
+}
+
+struct Conclusion {
+    status: TaskStatus,
+    outcome_status: OutcomeStatus,
+    summary: String,
+    failure: Option<Failure>,
+    metrics: Value,
+}
+
+fn conclude(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: Conclusion) -> Result<()> {
+    let outcome = outcome(tx, task, &end)?;
+    task.outcome_id = Some(outcome.id.clone());
+    task.failure = end.failure;
+    if end.status != TaskStatus::Canceled && task.status != TaskStatus::Working {
+        transition(tx, task, TaskStatus::Working, None)?;
+    }
+    transition(tx, task, end.status, None)?;
+    let named = match end.status {
+        TaskStatus::Completed => EventKind::TaskCompleted,
+        TaskStatus::Failed => EventKind::TaskFailed,
+        _ => EventKind::TaskCanceled,
+    };
+    let mut body = payload("task", task)?;
+    body["outcome"] = payload("outcome", &outcome)?["outcome"].take();
+    tx.emit(named, ("task", task.id.as_str()), Place::task(task), body)?;
+    tx.wakes.push(Wake::Over(task.id.clone()));
+    match tx.get::<Session>(kind::SESSION, task.session_id.as_str())? {
+        Some(session) if session.state != harn_core::SessionState::Closed => {
+            start_next(tx, plan, &session).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn outcome(tx: &Tx<'_>, task: &Task, end: &Conclusion) -> Result<Outcome> {
+    // The task's own messages all come after its submission.
+    let after = tx.txn.doc(kind::TASK, task.id.as_str()).map_err(crate::fault)?.map_or(0, |doc| doc.position);
+    let session = Some(task.session_id.as_str());
+    let spoken: Option<Message> = match end.status {
+        TaskStatus::Completed => tx
+            .find::<Message>(&DocQuery { session, after, ..DocQuery::of(kind::MESSAGE) })?
+            .into_iter()
+            .rfind(|message| message.task_id.as_ref() == Some(&task.id) && message.role == Role::Assistant),
+        _ => None,
+    };
+    Ok(Outcome {
+        id: OutcomeId::generate(),
+        object: OutcomeTag::Tag,
+        created_at: tx.now,
+        updated_at: tx.now,
+        metadata: Map::new(),
+        task_id: task.id.clone(),
+        status: end.outcome_status,
+        summary: end.summary.clone(),
+        messages: spoken.into_iter().collect(),
+        artifacts: Vec::new(),
+        handoffs: Vec::new(),
+        receipt_id: None,
+        failure: end.failure.clone(),
+        cost: json!({ "currency": "USD", "total": 0 }).as_object().cloned().unwrap_or_default(),
+        metrics: end.metrics.as_object().cloned().unwrap_or_default(),
+    })
+}
+
+/// Whatever was in flight gets its one completion now, so that a late one is refused.
+fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
+    let Some(run) = tx.get::<RunState>(kind::RUN, task.id.as_str())? else { return Ok(()) };
+    for (key, phase) in run.open {
+        let failure = Failure::new("canceled", "The task was canceled.");
+        let completion = if key.as_str().starts_with("llm:") {
+            Completion::ModelFailed { failure }
+        } else {
+            let call = crate::runs::requested_call(tx, task, &key)?;
+            let outcome = if phase == Phase::Begun { ToolOutcome::Interrupted } else { ToolOutcome::Denied };
+            let body = json!({ "tool_call_id": call.id, "name": call.name, "status": outcome, "reason": "canceled" });
+            let place = Place::task(task).span(key.span_id(&task.id));
+            tx.emit(EventKind::ToolFailed, ("tool_call", &tool_call_subject(task, &call.id)), place, body)?;
+            let output = json!({ "error": failure.message });
+            Completion::Tool { result: ToolResult { call_id: call.id, name: call.name, outcome, output } }
+        };
+        tx.journal(task, &JournalEntry::Completed { key, completion })?;
+    }
+    Ok(())
+}
+
+/// Providers choose tool call ids; within their task they are unique.
+pub fn tool_call_subject(task: &Task, call_id: &str) -> String {
+    format!("{}/{call_id}", task.id)
+}
+
+fn withdraw_requests(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
+    let query = DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::REQUEST) };
+    let requests: Vec<PermissionRequest> = tx.find(&query)?;
+    for mut request in requests.into_iter().filter(|request| request.status == RequestStatus::Pending) {
+        request.status = RequestStatus::Denied;
+        request.updated_at = tx.now;
+        request.response = json!({ "resolution": "canceled", "votes": request.response["votes"] });
+        let body = json!({ "request": request, "decision": "canceled" });
+        let event = match request.source {
+            harn_core::RequestSource::Acp => EventKind::UserToolConfirmation,
+            harn_core::RequestSource::Hitl => EventKind::UserInputSubmitted,
+        };
+        tx.emit(event, ("permission_request", request.id.as_str()), Place::task(task), body)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Starting up after whatever happened: the default workspace, interrupted runs, and the clock's business.
+
+use std::time::Duration;
+
+use harn_core::{EventKind, Result, Session, Task, TaskStatus, Workspace};
+use harn_log::DocQuery;
+
+use crate::lifecycle::{derive_status, start_next, transition};
+use crate::tx::{Tx, kind, tag};
+use crate::workspaces::{emit_workspace, new_workspace};
+use crate::{Call, Harness, call};
+
+/// How often expired sessions are looked for.
+const TICK: Duration = Duration::from_secs(1);
+/// Answers for retries are pruned every so many ticks.
+const PRUNE_TICKS: u64 = 600;
+
+impl Harness {
+    /// Makes the harness ready: one workspace at least, and every unfinished run on its way again.
+    pub async fn start(&self) -> Result<Workspace> {
+        let workspace = self.default_workspace().await?;
+        self.recover().await?;
+        tokio::spawn(keep_time(self.clone()));
+        Ok(workspace)
+    }
+
+    async fn default_workspace(&self) -> Result<Workspace> {
+        let root = self.options.root.to_string_lossy().into_owned();
+        let name = self.options.root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
+        self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+            let existing: Vec<Workspace> = tx.find(&DocQuery::of(kind::WORKSPACE))?;
+            if let Some(workspace) = existing.into_iter().find(|workspace| workspace.root == root) {
+                return Ok(workspace);
+            }
+            let workspace = new_workspace(tx, name, root, Default::default());
+            emit_workspace(tx, EventKind::WorkspaceCreated, &workspace)?;
+            Ok(workspace)
+        })
+        .await
+    }
+
+    /// Runs go on where their journals end. Those that wait only for people stay parked: WORKING and then the
+    /// same wait again, under the same request, in one commit each.
+    async fn recover(&self) -> Result<()> {
+        let open: Vec<Task> = self
+            .look(|view| {
+                let query = DocQuery { tag: Some(tag::OPEN), ..DocQuery::of(kind::TASK) };
+                let docs = view.docs(&query).map_err(crate::fault)?;
+                docs.iter().map(|doc| doc.parse().map_err(crate::fault)).collect()
+            })
+            .await?;
+        for task in open {
+            match task.status {
+                TaskStatus::Working => self.drive(task.id, task.session_id),
+                TaskStatus::AuthRequired | TaskStatus::InputRequired => self.park_again(task).await?,
+                // Waits behind another task, which will start it; a session without one starts it now.
+                _ => self.start_waiting(task).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn park_again(&self, task: Task) -> Result<()> {
+        self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+            let Some(mut task) = tx.get::<Task>(kind::TASK, task.id.as_str())? else { return Ok(()) };
+            if task.status.is_terminal() || task.status == TaskStatus::Working {
+                return Ok(());
+            }
+            transition(tx, &mut task, TaskStatus::Working, Some("recovered"))?;
+            derive_status(tx, &mut task)
+        })
+        .await
+    }
+
+    async fn start_waiting(&self, task: Task) -> Result<()> {
+        let plan = self.plan.clone();
+        self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+            match tx.get::<Session>(kind::SESSION, task.session_id.as_str())? {
+                Some(session) => start_next(tx, &plan, &session).map(|_| ()),
+                None => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+async fn keep_time(harness: Harness) {
+    let mut ticks = tokio::time::interval(TICK);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for tick in 0_u64.. {
+        ticks.tick().await;
+        if harness.is_draining() {
+            return;
+        }
+        let mut done = harness.close_expired().await;
+        if done.is_ok() && tick % PRUNE_TICKS == 0 {
+            done = harness.command(&Call::harness(), |tx: &mut Tx<'_>| call::prune(tx)).await;
+        }
+        if let Err(error) = done {
+            tracing::warn!(%error, "the harness could not do its regular work");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Tasks: submit, read, cancel, and the messages that people send to a running one.
+
+use harn_core::run::Delivery;
+use harn_core::{
+    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Result, SessionId, Task, TaskId, TaskStatus, TaskTag,
+    WorkspaceId,
+};
+use harn_log::{DocQuery, View};
+use harn_wire::agents::{
+    AppendTaskMessageRequest, CancelTaskRequest, Page, PermissionResponseRequest, SubmitTaskRequest, TaskMessageKind,
+};
+use serde_json::Value;
+
+use crate::lifecycle::{cancel, enqueue, input_message, new_message, start_next};
+use crate::page::{PageQuery, page};
+use crate::requests::{self, confirmation};
+use crate::sessions::{check_parts, level, refuse_closed, visible_session};
+use crate::tx::{Place, Tx, get, kind, payload};
+use crate::workspaces::existing_persona;
+use crate::{Call, Harness};
+
+/// Filters of a task list.
+#[derive(Clone, Debug, Default)]
+pub struct TaskFilter {
+    pub workspace: Option<WorkspaceId>,
+    pub session: Option<SessionId>,
+}
+
+impl Harness {
+    /// Accepts a task. It runs at once when its session is free: the answer then says WORKING.
+    pub async fn submit_task(&self, call: &Call, session: SessionId, request: SubmitTaskRequest) -> Result<Task> {
+        call.actor.require("tasks:write")?;
+        let plan = self.plan.clone();
+        self.command(call, move |tx: &mut Tx<'_>| {
+            let session = visible_session(&*tx.txn, &tx.call.actor, &session)?;
+            tx.once(Some(&session.workspace_id.clone()), |tx| {
+                refuse_closed(&session)?;
+                if request.workspace_id.as_ref().is_some_and(|id| *id != session.workspace_id) {
+                    let message = format!("Session `{}` belongs to another workspace.", session.id);
+                    return Err(Error::invalid("workspace_id", message));
+                }
+                let task = new_task(tx, &session, request)?;
+                let place = Place::task(&task);
+                tx.emit(EventKind::TaskSubmitted, ("task", task.id.as_str()), place, payload("task", &task)?)?;
+                match start_next(tx, &plan, &session)? {
+                    Some(started) if started.id == task.id => Ok(started),
+                    _ => Ok(task),
+                }
+            })
+        })
+        .await
+    }
+
+    pub async fn task(&self, actor: &Actor, id: &TaskId) -> Result<Task> {
+        actor.require("tasks:read")?;
+        let (actor, id) = (actor.clone(), id.clone());
+        self.look(move |view| visible_task(view, &actor, &id)).await
+    }
+
+    pub async fn tasks(&self, actor: &Actor, filter: TaskFilter, wanted: PageQuery) -> Result<Page<Task>> {
+        actor.require("tasks:read")?;
+        let actor = actor.clone();
+        self.look(move |view| {
+            let query = DocQuery {
+                workspace: filter.workspace.as_ref().map(WorkspaceId::as_str),
+                session: filter.session.as_ref().map(SessionId::as_str),
+                ..DocQuery::of(kind::TASK)
+            };
+            page(view, &actor, query, &wanted, |_| true)
+        })
+        .await
+    }
+
+    /// Tasks of one session, which must be visible.
+    pub async fn session_tasks(&self, actor: &Actor, id: &SessionId, wanted: PageQuery) -> Result<Page<Task>> {
+        actor.require("tasks:read")?;
+        let (seer, session) = (actor.clone(), id.clone());
+        self.look(move |view| visible_session(view, &seer, &session).map(|_| ())).await?;
+        self.tasks(actor, TaskFilter { session: Some(id.clone()), ..TaskFilter::default() }, wanted).await
+    }
+
+    /// Cancels a task at once. A task that was already cancelled stays as it is.
+    pub async fn cancel_task(&self, call: &Call, id: TaskId, request: CancelTaskRequest) -> Result<Task> {
+        call.actor.require("tasks:write")?;
+        let plan = self.plan.clone();
+        self.command(call, move |tx: &mut Tx<'_>| {
+            let mut task = visible_task(&*tx.txn, &tx.call.actor, &id)?;
+            tx.once(Some(&task.workspace_id.clone()), |tx| match task.status {
+                TaskStatus::Canceled => Ok(task),
+                status if status.is_terminal() => {
+                    Err(Error::conflict(format!("Task `{id}` is already {}.", status.as_str())))
+                }
+                _ => {
+                    cancel(tx, &plan, &mut task, request.reason.as_deref())?;
+                    Ok(task)
+                }
+            })
+        })
+        .await
+    }
+
+    /// `input` answers the oldest question, else steers; `interrupt` steers; `tool_confirmation` votes.
+    pub async fn append_task_message(
+        &self,
+        call: &Call,
+        id: TaskId,
+        request: AppendTaskMessageRequest,
+    ) -> Result<Message> {
+        call.actor.require("tasks:write")?;
+        let votes = request.kind == TaskMessageKind::ToolConfirmation;
+        if votes {
+            call.actor.require("approvals:write")?;
+        }
+        let level = level(&call.actor);
+        let tools = self.runner.tools();
+        let message = self
+            .command(call, move |tx: &mut Tx<'_>| {
+                let task = visible_task(&*tx.txn, &tx.call.actor, &id)?;
+                tx.once(Some(&task.workspace_id.clone()), |tx| {
+                    check_parts(&request.message)?;
+                    refuse_terminal(&task)?;
+                    let session = visible_session(&*tx.txn, &tx.call.actor, &task.session_id)?;
+                    let message = new_message(tx, &session, Some(&task), request.message);
+                    if votes {
+                        let (target, response) = confirmation(tx, &task, &message)?;
+                        requests::answer(tx, &tools, target, response, Some(&message))?;
+                        return Ok(message);
+                    }
+                    let question = match request.kind {
+                        TaskMessageKind::Input => requests::oldest_question(tx, &task)?,
+                        _ => None,
+                    };
+                    match question {
+                        Some(question) => {
+                            let reply = Some(Value::String(message.text()));
+                            let response =
+                                PermissionResponseRequest { approved: Some(true), answer: reply, ..Default::default() };
+                            requests::answer(tx, &tools, question, response, Some(&message))?;
+                        }
+                        None => enqueue(tx, &session, &task, &message, Delivery::Steer)?,
+                    }
+                    Ok(message)
+                })
+            })
+            .await?;
+        Ok(message.visible_to(level))
+    }
+
+    pub async fn outcome(&self, actor: &Actor, id: &OutcomeId) -> Result<Outcome> {
+        actor.require("tasks:read")?;
+        let (actor, id) = (actor.clone(), id.clone());
+        self.look(move |view| {
+            let absent = || Error::not_found("outcome", &id);
+            let outcome: Outcome = get(view, kind::OUTCOME, id.as_str())?.ok_or_else(absent)?;
+            visible_task(view, &actor, &outcome.task_id).map_err(|_| absent())?;
+            Ok(shown(outcome, &actor))
+        })
+        .await
+    }
+
+    pub async fn outcomes(&self, actor: &Actor, task: Option<TaskId>, wanted: PageQuery) -> Result<Page<Outcome>> {
+        actor.require("tasks:read")?;
+        let actor = actor.clone();
+        self.look(move |view| {
+            let query = DocQuery { task: task.as_ref().map(TaskId::as_str), ..DocQuery::of(kind::OUTCOME) };
+            let mut found: Page<Outcome> = page(view, &actor, query, &wanted, |_| true)?;
+            found.data = found.data.into_iter().map(|outcome| shown(outcome, &actor)).collect();
+            Ok(found)
+        })
+        .await
+    }
+}
+
+fn shown(mut outcome: Outcome, actor: &Actor) -> Outcome {
+    let level = level(actor);
+    outcome.messages = outcome.messages.into_iter().map(|message| message.visible_to(level)).collect();
+    outcome
+}
+
+pub fn visible_task(view: &dyn View, actor: &Actor, id: &TaskId) -> Result<Task> {
+    let found: Option<Task> = get(view, kind::TASK, id.as_str())?;
+    found.filter(|task| actor.sees(&task.workspace_id)).ok_or_else(|| Error::not_found("task", id))
+}
+
+fn refuse_terminal(task: &Task) -> Result<()> {
+    if !task.status.is_terminal() {
+        return Ok(());
+    }
+    let status = task.status.as_str();
+    Err(Error::new(
+        Code::InvalidStateTransition,
+        format!("Task `{}` is {status} and takes no more messages. Submit a new task instead.", task.id),
+    ))
+}
+
+fn new_task(tx: &Tx<'_>, session: &harn_core::Session, request: SubmitTaskRequest) -> Result<Task> {
+    let input = Value::Object(request.input);
+    check_parts(&input_message(&input)?)?;
+    if let Some(persona) = &request.persona_id {
+        existing_persona(&*tx.txn, persona)?;
+    }
+    if let Some(parent) = &request.parent_task_id {
+        visible_task(&*tx.txn, &tx.call.actor, parent).map_err(|error| error.param("parent_task_id"))?;
+    }
+    Ok(Task {
+        id: TaskId::generate(),
+        object: TaskTag::Tag,
+        created_at: tx.now,
+        updated_at: tx.now,
+        metadata: request.metadata,
+        session_id: session.id.clone(),
+        workspace_id: session.workspace_id.clone(),
+        status: TaskStatus::Submitted,
+        input,
+        created_by: tx.call.actor.id.clone(),
+        persona_id: request.persona_id.or_else(|| session.persona_id.clone()),
+        branch_id: request.branch_id.or_else(|| session.branch_id.clone()),
+        parent_task_id: request.parent_task_id,
+        assigned_agent_id: Some("harn".into()),
+        receipt_id: None,
+        outcome_id: None,
+        quota_id: None,
+        started_at: None,
+        completed_at: None,
+        canceled_at: None,
+        failure: None,
+    })
+}

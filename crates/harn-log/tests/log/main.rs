@@ -1,0 +1,14 @@
+//! The log's behaviour through its public surface, on real SQLite files.
+
+mod backup;
+mod blobs;
+mod commit;
+mod crash;
+mod damage;
+mod full;
+mod owner;
+mod queries;
+mod rebuild;
+mod subscriptions;
+#[path = "../support/mod.rs"]
+mod support;

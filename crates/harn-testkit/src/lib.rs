@@ -1,0 +1,18 @@
+//! A test kit that judges Harn against the public Agents Protocol document. Only ever a dev-dependency.
+//!
+//! Three judges and one set of eyes: [`PublicApi`] checks single answers, [`compare`] checks our whole
+//! OpenAPI document, [`Api`] is an HTTP client that lets no answer pass unchecked. [`allowed`] is the
+//! one place where a departure from the document is written down.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
+pub mod allowed;
+mod client;
+mod compare;
+mod contract;
+mod shared;
+
+pub use client::{Answer, Api, Call, EventStream, PROTOCOL_VERSION, SseFrame, SseParser, VERSION_HEADER};
+pub use compare::{Difference, Kind, compare, unexplained};
+pub use contract::{PublicApi, Violation};
+pub use shared::shared_data;
