@@ -1,2 +1,5 @@
-//! The harn binary.
-fn main() {}
+//! The `harn` binary.
+
+fn main() -> std::process::ExitCode {
+    harn_cli::main()
+}

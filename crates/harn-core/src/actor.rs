@@ -40,8 +40,11 @@ impl Actor {
         if self.has(scope) {
             return Ok(());
         }
-        Err(Error::new(Code::PermissionDenied, format!("This needs the scope `{scope}`, which your key lacks."))
-            .detail("required_scope", scope))
+        Err(Error::new(
+            Code::PermissionDenied,
+            format!("This needs the scope `{scope}`, which your key lacks."),
+        )
+        .detail("required_scope", scope))
     }
 
     pub fn sees(&self, workspace: &WorkspaceId) -> bool {

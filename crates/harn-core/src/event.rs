@@ -96,6 +96,7 @@ event_kinds! {
     PersonaUpdated = "vendor.harn.persona_updated", "A persona was changed.";
     SessionUpdated = "vendor.harn.session_updated", "A session's summary, metadata or expiry was changed.";
     InboxDelivered = "vendor.harn.inbox_delivered", "Messages that had been waiting in the inbox reached the run.";
+    QuestionAsked = "vendor.harn.question_asked", "A run asked a person a question; carries the request.";
     FileWritten = "vendor.harn.file_written", "A caller wrote a workspace file through the API.";
 }
 

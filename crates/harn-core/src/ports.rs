@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::run::{Entry, EffectKey, Answer, Image, Reply, RunRecord, Seam};
+use crate::run::{Answer, EffectKey, Entry, Image, Reply, RunRecord, Seam};
 use crate::tool::ToolSpec;
 use crate::{Error, Persona, Result};
 

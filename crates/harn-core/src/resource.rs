@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 
 use crate::message::{Message, Visibility};
 use crate::{
-    ArtifactId, BranchId, MessageId, OutcomeId, PersonaId, RequestId, SessionId, TaskId, Timestamp, WorkspaceId,
+    ArtifactId, BranchId, MessageId, OutcomeId, PersonaId, RequestId, SessionId, TaskId, Timestamp,
+    WorkspaceId,
 };
 
 /// Open objects of the protocol: any keys, ours are below `harn`.

@@ -253,14 +253,34 @@ pub struct WritePlan {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     /// A tool call, with its arguments as yielded. Policy decides within the commit.
-    Requested { key: EffectKey, call: ToolCall, class: Class },
+    Requested {
+        key: EffectKey,
+        call: ToolCall,
+        class: Class,
+    },
     /// A question to a person.
-    Question { key: EffectKey, call: ToolCall, prompt: String },
+    Question {
+        key: EffectKey,
+        call: ToolCall,
+        prompt: String,
+    },
     /// A model call or an authorised tool call is about to be performed.
-    Begun { key: EffectKey, attempt: u32, args: Value, plan: Option<WritePlan>, pre_image: Option<bytes::Bytes> },
-    Completed { key: EffectKey, completion: Completion },
+    Begun {
+        key: EffectKey,
+        attempt: u32,
+        args: Value,
+        plan: Option<WritePlan>,
+        pre_image: Option<bytes::Bytes>,
+    },
+    Completed {
+        key: EffectKey,
+        completion: Completion,
+    },
     /// Takes what is pending for this seam; the delivery is the completion.
-    TakeInbox { key: EffectKey, seam: Seam },
+    TakeInbox {
+        key: EffectKey,
+        seam: Seam,
+    },
     Finished(RunEnd),
 }
 

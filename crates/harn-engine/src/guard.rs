@@ -101,6 +101,7 @@ enum Event {
 fn guard(command: &OsStr) -> io::Result<Report> {
     // A name of its own, so that `killall harn` takes the harness and leaves its guardians to do their work.
     prctl::set_name(c"guardian")?;
+    prctl::set_child_subreaper(true)?;
     let link = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let shell = Command::new("/bin/sh")
         .arg("-c")
@@ -111,49 +112,52 @@ fn guard(command: &OsStr) -> io::Result<Report> {
         .spawn()
         .map_err(|error| io::Error::new(error.kind(), format!("/bin/sh could not be started: {error}")))?;
     let shell = Pid::from_raw(shell.id().cast_signed());
+    let Ok(inbox) = watch(link, shell) else {
+        // What cannot be watched must not run on.
+        kill_all(shell);
+        return Ok(Report { ended: Ended::Unknown, survivors: descendants() });
+    };
+    Ok(attend(shell, &inbox))
+}
+
+/// Starts the watchers. They end with the process, which ends when the report has been told.
+fn watch(link: File, shell: Pid) -> io::Result<Receiver<Event>> {
     // Only now, because the command would inherit it; and before there are threads, so that it holds in all of them.
     let signals: SigSet =
         [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM].into_iter().collect();
     signals.thread_block()?;
-
-    // The watchers end with the process, which ends when this function's caller has told the report.
     let (events, inbox) = sync_channel(8);
-    watch_link(link, events.clone());
-    watch_signals(signals, events.clone());
-    watch_children(shell, events);
-    Ok(attend(shell, &inbox))
+    let (to_link, to_signals) = (events.clone(), events.clone());
+    thread::Builder::new().spawn(move || watch_link(link, &to_link))?;
+    thread::Builder::new().spawn(move || watch_signals(signals, &to_signals))?;
+    thread::Builder::new().spawn(move || watch_children(shell, &events))?;
+    Ok(inbox)
 }
 
-fn watch_link(mut link: File, events: SyncSender<Event>) {
-    thread::spawn(move || {
-        // The other end never writes; an error is as final as the end.
-        let _ = io::copy(&mut link, &mut io::sink());
-        let _ = events.send(Event::Abandoned);
-    });
+fn watch_link(mut link: File, events: &SyncSender<Event>) {
+    // The other end never writes; an error is as final as the end.
+    let _ = io::copy(&mut link, &mut io::sink());
+    let _ = events.send(Event::Abandoned);
 }
 
-fn watch_signals(signals: SigSet, events: SyncSender<Event>) {
-    thread::spawn(move || {
-        let _ = signals.wait();
-        let _ = events.send(Event::Abandoned);
-    });
+fn watch_signals(signals: SigSet, events: &SyncSender<Event>) {
+    let _ = signals.wait();
+    let _ = events.send(Event::Abandoned);
 }
 
 /// Reaps every child, also those that were left to us by their parents.
-fn watch_children(shell: Pid, events: SyncSender<Event>) {
-    thread::spawn(move || {
-        loop {
-            let ended = match wait() {
-                Ok(WaitStatus::Exited(pid, code)) if pid == shell => Ended::Exited(code),
-                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == shell => Ended::Signaled(signal as i32),
-                Err(Errno::ECHILD) => break,
-                _ => continue,
-            };
-            let _ = events.send(Event::Ended(ended));
-        }
-        // Whatever descends from us hangs below a child of ours, so without children we are alone.
-        let _ = events.send(Event::Alone);
-    });
+fn watch_children(shell: Pid, events: &SyncSender<Event>) {
+    loop {
+        let ended = match wait() {
+            Ok(WaitStatus::Exited(pid, code)) if pid == shell => Ended::Exited(code),
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == shell => Ended::Signaled(signal as i32),
+            Err(Errno::ECHILD) => break,
+            _ => continue,
+        };
+        let _ = events.send(Event::Ended(ended));
+    }
+    // Whatever descends from us hangs below a child of ours, so without children we are alone.
+    let _ = events.send(Event::Alone);
 }
 
 /// Waits for the command's end or ours, then clears up.
@@ -161,9 +165,7 @@ fn attend(shell: Pid, inbox: &Receiver<Event>) -> Report {
     let mut ended = match inbox.recv() {
         Ok(Event::Ended(how)) => Some(how),
         Ok(Event::Abandoned) => {
-            // The shell is not reaped yet, so its group is still its own. This takes the whole group at once.
-            let _ = killpg(shell, Signal::SIGKILL);
-            kill_descendants();
+            kill_all(shell);
             None
         }
         Ok(Event::Alone) | Err(_) => return Report { ended: Ended::Unknown, survivors: Vec::new() },
@@ -180,6 +182,12 @@ fn attend(shell: Pid, inbox: &Receiver<Event>) -> Report {
         }
     };
     Report { ended: ended.unwrap_or(Ended::Unknown), survivors }
+}
+
+/// For a shell that is not reaped yet, so that its group is still its own. It takes the whole group at once.
+fn kill_all(shell: Pid) {
+    let _ = killpg(shell, Signal::SIGKILL);
+    kill_descendants();
 }
 
 /// What forks while we look is found in the next round.

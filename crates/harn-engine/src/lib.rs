@@ -1,4 +1,13 @@
-//! How a task is run: the tools that a run may call, and the guardian that keeps their commands from outliving us.
+//! How a task is run: a driver performs what a program asks for, under policy and with a journal.
+//!
+//! The program ([`agent::AgentLoop`]) is deterministic and does no I/O; the driver ([`driver`]) does all of it.
 
+pub mod agent;
+mod driver;
 pub mod guard;
+mod perform;
+mod runner;
 pub mod tools;
+mod transcript;
+
+pub use runner::{Engine, EngineOptions};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use harn_core::hash::Sha256Hash;
 use harn_core::{
-    Actor, Artifact, ArtifactId, ArtifactTag, Error, EventKind, Result, SessionId, TaskId, Visibility, WorkspaceId,
+    Actor, Artifact, ArtifactId, ArtifactTag, Error, EventKind, Result, SessionId, TaskId, Visibility,
+    WorkspaceId,
 };
 use harn_log::{Blob, DocQuery, StagedBlob, View};
 use harn_wire::agents::{Page, RegisterArtifactRequest};
@@ -64,7 +65,12 @@ impl Harness {
         self.look(move |view| visible_artifact(view, &actor, &id)).await
     }
 
-    pub async fn artifacts(&self, actor: &Actor, filter: ArtifactFilter, wanted: PageQuery) -> Result<Page<Artifact>> {
+    pub async fn artifacts(
+        &self,
+        actor: &Actor,
+        filter: ArtifactFilter,
+        wanted: PageQuery,
+    ) -> Result<Page<Artifact>> {
         actor.require("artifacts:read")?;
         let actor = actor.clone();
         self.look(move |view| {
@@ -152,7 +158,8 @@ fn attach(tx: &mut Tx<'_>, mut artifact: Artifact, blob: &StagedBlob) -> Result<
 /// Tolerates the `sha256:` prefix that everything but artifacts uses.
 fn parse_hash(text: &str) -> Result<String> {
     let hash = Sha256Hash::from_hex(text);
-    hash.map(|hash| hash.to_string()).ok_or_else(|| Error::invalid("sha256", "`sha256` must be 64 hexadecimal digits."))
+    hash.map(|hash| hash.to_string())
+        .ok_or_else(|| Error::invalid("sha256", "`sha256` must be 64 hexadecimal digits."))
 }
 
 /// An artifact belongs to the most specific thing that it names; contradictions are refused.
@@ -173,7 +180,10 @@ fn place_of(view: &dyn View, actor: &Actor, request: &RegisterArtifactRequest) -
         place.workspace = Some(id.to_string());
     }
     if place.workspace.is_none() && actor.workspaces != harn_core::WorkspaceAccess::All {
-        return Err(Error::invalid("workspace_id", "Your key is limited to certain workspaces: name one of them."));
+        return Err(Error::invalid(
+            "workspace_id",
+            "Your key is limited to certain workspaces: name one of them.",
+        ));
     }
     Ok(place)
 }
@@ -191,7 +201,8 @@ fn visible_artifact(view: &dyn View, actor: &Actor, id: &ArtifactId) -> Result<A
     let found: Option<Artifact> = get(view, kind::ARTIFACT, id.as_str())?;
     let visible = |artifact: &Artifact| {
         let workspace = artifact.workspace_id.as_ref();
-        let inside = workspace.map_or(actor.workspaces == harn_core::WorkspaceAccess::All, |id| actor.sees(id));
+        let inside =
+            workspace.map_or(actor.workspaces == harn_core::WorkspaceAccess::All, |id| actor.sees(id));
         inside && artifact.visibility <= level(actor) && artifact.visibility != Visibility::ReceiptOnly
     };
     found.filter(visible).ok_or_else(|| Error::not_found("artifact", id))

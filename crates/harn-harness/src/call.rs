@@ -103,4 +103,3 @@ pub(crate) fn prune(tx: &mut Tx<'_>) -> Result<()> {
     }
     Ok(())
 }
-

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use harn_core::event::ResourcePointer;
-use harn_core::{Actor, Code, Error, EventKind, Result, SessionId, TaskId, Visibility, WorkspaceAccess, WorkspaceId};
+use harn_core::{
+    Actor, Code, Error, EventKind, Result, SessionId, TaskId, Visibility, WorkspaceAccess, WorkspaceId,
+};
 use harn_log::{Row, RowFilter, RowKind, Subscription, TailRow, View};
 use harn_wire::agents::EventWire;
 use serde_json::Value;
@@ -71,7 +73,12 @@ impl Harness {
     }
 
     /// All events after a cursor, in order, for ever. Without a cursor, from the beginning.
-    pub async fn subscribe(&self, actor: &Actor, filter: EventFilter, after: Option<String>) -> Result<EventFeed> {
+    pub async fn subscribe(
+        &self,
+        actor: &Actor,
+        filter: EventFilter,
+        after: Option<String>,
+    ) -> Result<EventFeed> {
         actor.require("events:read")?;
         let (seer, wanted) = (actor.clone(), filter.clone());
         let (rows, after) = self
@@ -138,10 +145,12 @@ impl EventFeed {
                 return Ok(None);
             }
             let rows = self.subscription.next().await.map_err(fault)?;
-            if matches!(self.end, TaskEnd::AfterTerminal) && rows.iter().any(|entry| is_terminal(&entry.row)) {
+            if matches!(self.end, TaskEnd::AfterTerminal) && rows.iter().any(|entry| is_terminal(&entry.row))
+            {
                 self.end = TaskEnd::Already;
             }
-            let items: Vec<FeedItem> = rows.iter().filter_map(|entry| feed_item(entry, self.internal)).collect();
+            let items: Vec<FeedItem> =
+                rows.iter().filter_map(|entry| feed_item(entry, self.internal)).collect();
             if !items.is_empty() {
                 return Ok(Some(items));
             }
@@ -188,16 +197,18 @@ fn checked_filter(view: &dyn View, actor: &Actor, filter: &EventFilter) -> Resul
 
 /// A cursor must be an event of the stream that it is used on; `0` is its beginning.
 pub fn parse_cursor(view: &dyn View, filter: &RowFilter, param: &str, text: &str) -> Result<u64> {
-    let id: u64 = text
-        .parse()
-        .map_err(|_| Error::invalid(param, format!("`{param}` must be the id of an event: a decimal number.")))?;
+    let id: u64 = text.parse().map_err(|_| {
+        Error::invalid(param, format!("`{param}` must be the id of an event: a decimal number."))
+    })?;
     if id == 0 {
         return Ok(0);
     }
     if id > view.head().map_err(fault)? {
         return Err(Error::new(
             Code::CursorExpired,
-            format!("There is no event {id} in this log; it may have been restored from a backup. Start again."),
+            format!(
+                "There is no event {id} in this log; it may have been restored from a backup. Start again."
+            ),
         )
         .param(param));
     }
@@ -205,7 +216,10 @@ pub fn parse_cursor(view: &dyn View, filter: &RowFilter, param: &str, text: &str
     if row.is_some_and(|row| row.kind == RowKind::Event && filter.matches(&row)) {
         return Ok(id);
     }
-    Err(Error::invalid(param, format!("Event {id} is not part of this stream. Use an id that this stream gave you.")))
+    Err(Error::invalid(
+        param,
+        format!("Event {id} is not part of this stream. Use an id that this stream gave you."),
+    ))
 }
 
 /// The event as spec 001 shows it, or none when this reader may not know of it.

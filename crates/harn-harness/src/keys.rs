@@ -112,7 +112,9 @@ impl Harness {
             })
             .await?;
         match found {
-            Some(key) if key.revoked_at.is_none() && bool::from(key.hash.as_bytes().ct_eq(hash.as_bytes())) => {
+            Some(key)
+                if key.revoked_at.is_none() && bool::from(key.hash.as_bytes().ct_eq(hash.as_bytes())) =>
+            {
                 Ok(key.actor)
             }
             _ => Err(Error::new(

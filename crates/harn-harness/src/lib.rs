@@ -75,7 +75,12 @@ pub struct Harness {
 }
 
 impl Harness {
-    pub fn new(log: Arc<dyn Log>, runner: Arc<dyn Runner>, files: Arc<dyn WorkspaceFiles>, options: Options) -> Self {
+    pub fn new(
+        log: Arc<dyn Log>,
+        runner: Arc<dyn Runner>,
+        files: Arc<dyn WorkspaceFiles>,
+        options: Options,
+    ) -> Self {
         let plan = Arc::new(RunPlan::new(Arc::clone(&runner)));
         Self { log, runner, files, options, plan, scheduler: Arc::default() }
     }
@@ -120,7 +125,10 @@ impl Harness {
         F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
         if self.scheduler.is_draining() {
-            return Err(Error::new(Code::ServiceUnavailable, "The harness is shutting down. Try again shortly."));
+            return Err(Error::new(
+                Code::ServiceUnavailable,
+                "The harness is shutting down. Try again shortly.",
+            ));
         }
         self.command_always(call, command).await
     }
@@ -172,20 +180,30 @@ pub(crate) fn fault(error: LogError) -> Error {
     match error {
         LogError::Full => {
             tracing::warn!("the disk or the log's size limit is full");
-            Error::new(Code::ServiceUnavailable, "The harness's storage is full; nothing was written. Free some space.")
+            Error::new(
+                Code::ServiceUnavailable,
+                "The harness's storage is full; nothing was written. Free some space.",
+            )
         }
         LogError::Stopped(_) | LogError::Stale { .. } | LogError::Owned(_) => {
             tracing::warn!(%error, "the log refused");
-            Error::new(Code::ServiceUnavailable, "The harness's log has stopped. Nothing was written; try again later.")
+            Error::new(
+                Code::ServiceUnavailable,
+                "The harness's log has stopped. Nothing was written; try again later.",
+            )
         }
         LogError::DuplicateKey(key) => Error::conflict(format!("The effect `{key}` is already completed.")),
         LogError::Corrupt(_) | LogError::Io(_) => {
             tracing::error!(%error, "the log failed");
-            Error::internal("The harness could not read or write its log. The server's own log has the cause.")
+            Error::internal(
+                "The harness could not read or write its log. The server's own log has the cause.",
+            )
         }
     }
 }
 
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Error::internal("The work was dropped.")))
 }

@@ -4,8 +4,8 @@ use harn_core::hash::Sha256Hash;
 use harn_core::run::{Completion, Delivery, JournalEntry, Manifest, RunEnd, Seam};
 use harn_core::tool::{ToolOutcome, ToolResult};
 use harn_core::{
-    AutonomyTier, Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Outcome, OutcomeId,
-    OutcomeStatus, OutcomeTag, Part, PermissionRequest, Persona, RequestStatus, Result, Role, Session, Task,
+    AutonomyTier, Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Outcome,
+    OutcomeId, OutcomeStatus, OutcomeTag, Part, Persona, RequestStatus, Result, Role, Session, Task,
     TaskStatus, Visibility, Workspace,
 };
 use harn_log::DocQuery;
@@ -38,7 +38,12 @@ pub fn transition(tx: &mut Tx<'_>, task: &mut Task, to: TaskStatus, reason: Opti
         // Terminal kinds carry the outcome, so `finish` emits them.
         _ => return Ok(()),
     };
-    tx.emit(named, ("task", task.id.as_str()), Place::task(task), payload("task", task)?)?;
+    let mut body = payload("task", task)?;
+    if named != EventKind::TaskStarted {
+        let pending = crate::requests::pending(tx, task)?;
+        body["request_ids"] = pending.iter().map(|request| json!(request.id)).collect();
+    }
+    tx.emit(named, ("task", task.id.as_str()), Place::task(task), body)?;
     Ok(())
 }
 
@@ -126,7 +131,9 @@ fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task) -> 
 /// A root with a scheme is a name, not a folder.
 pub fn is_logical(root: &str) -> bool {
     root.split_once("://").is_some_and(|(scheme, _)| {
-        scheme.len() > 1 && scheme != "file" && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
+        scheme.len() > 1
+            && scheme != "file"
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
     })
 }
 
@@ -178,12 +185,23 @@ fn place_message(tx: &mut Tx<'_>, session: &Session, task: Option<&Task>, messag
 
 /// Puts a message into the inbox of a running session. It is in the transcript's list at once, and moves to
 /// where it is delivered.
-pub fn enqueue(tx: &mut Tx<'_>, session: &Session, task: &Task, message: &Message, delivery: Delivery) -> Result<()> {
+pub fn enqueue(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    task: &Task,
+    message: &Message,
+    delivery: Delivery,
+) -> Result<()> {
     let mut appended = payload("message", message)?;
     appended["message_id"] = json!(message.id);
     appended["role"] = json!(message.role);
     appended["delivery"] = json!(delivery);
-    tx.emit(EventKind::SessionMessageAppended, ("session", session.id.as_str()), Place::task(task), appended)?;
+    tx.emit(
+        EventKind::SessionMessageAppended,
+        ("session", session.id.as_str()),
+        Place::task(task),
+        appended,
+    )?;
     Ok(())
 }
 
@@ -337,9 +355,7 @@ pub fn tool_call_subject(task: &Task, call_id: &str) -> String {
 }
 
 fn withdraw_requests(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
-    let query = DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::REQUEST) };
-    let requests: Vec<PermissionRequest> = tx.find(&query)?;
-    for mut request in requests.into_iter().filter(|request| request.status == RequestStatus::Pending) {
+    for mut request in crate::requests::pending(tx, task)? {
         request.status = RequestStatus::Denied;
         request.updated_at = tx.now;
         request.response = json!({ "resolution": "canceled", "votes": request.response["votes"] });

@@ -48,7 +48,9 @@ fn decode(cursor: &str, fingerprint: &str, head: u64) -> Result<u64> {
         return Err(bad("belongs to another list"));
     }
     if position > head {
-        return Err(Error::new(Code::CursorExpired, "The cursor points beyond the end of this list.").param("cursor"));
+        return Err(
+            Error::new(Code::CursorExpired, "The cursor points beyond the end of this list.").param("cursor")
+        );
     }
     Ok(position)
 }

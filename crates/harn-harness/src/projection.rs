@@ -84,11 +84,8 @@ fn apply_event(docs: &mut dyn Docs, row: &Row, event: EventKind) -> Result<()> {
         TaskSubmitted | TaskStarted => put_task(docs, row, &field(row, "task")?),
         TaskStatusChanged => change_status(docs, row),
         TaskCompleted | TaskFailed | TaskCanceled => finish(docs, row),
-        ToolApprovalRequired | UserToolConfirmation | UserInputSubmitted | TaskInputRequired => {
-            match row.parse::<MaybeRequest>()?.request {
-                Some(request) => put_request(docs, row, &request),
-                None => Ok(()),
-            }
+        ToolApprovalRequired | QuestionAsked | UserToolConfirmation | UserInputSubmitted => {
+            put_request(docs, row, &field(row, "request")?)
         }
         BranchCreated => {
             let branch: Branch = field(row, "branch")?;
@@ -100,11 +97,6 @@ fn apply_event(docs: &mut dyn Docs, row: &Row, event: EventKind) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-#[derive(Deserialize)]
-struct MaybeRequest {
-    request: Option<PermissionRequest>,
 }
 
 #[derive(Deserialize)]

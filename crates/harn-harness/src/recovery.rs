@@ -26,7 +26,11 @@ impl Harness {
 
     async fn default_workspace(&self) -> Result<Workspace> {
         let root = self.options.root.to_string_lossy().into_owned();
-        let name = self.options.root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
+        let name = self
+            .options
+            .root
+            .file_name()
+            .map_or_else(|| "root".into(), |name| name.to_string_lossy().into_owned());
         self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
             let existing: Vec<Workspace> = tx.find(&DocQuery::of(kind::WORKSPACE))?;
             if let Some(workspace) = existing.into_iter().find(|workspace| workspace.root == root) {

@@ -4,8 +4,8 @@ use harn_core::message::{Part, ToolStatus};
 use harn_core::run::{Answer, Decision, EffectKey, JournalEntry, Manifest, Verdict};
 use harn_core::tool::{SideEffect, ToolCall, ToolSpec};
 use harn_core::{
-    Actor, Code, Error, EventKind, Message, PermissionRequest, PermissionRequestTag, Persona, RequestId, RequestSource,
-    RequestStatus, Result, SessionId, Task, TaskId,
+    Actor, Code, Error, EventKind, Message, PermissionRequest, PermissionRequestTag, Persona, RequestId,
+    RequestSource, RequestStatus, Result, SessionId, Task, TaskId,
 };
 use harn_log::{DocQuery, RowFilter, View};
 use harn_policy::{Resolution, Vote, decide, resolve};
@@ -109,7 +109,8 @@ pub fn ask_approval(
     call: &ToolCall,
     decision: &Decision,
 ) -> Result<RequestId> {
-    let action = json!({ "kind": "tool_call", "tool": call.name, "tool_call_id": call.id, "args": call.args });
+    let action =
+        json!({ "kind": "tool_call", "tool": call.name, "tool_call_id": call.id, "args": call.args });
     let cause = cause(tx, task, key, decision.reason.clone(), Some(decision.rule.clone()))?;
     let request = new_request(tx, task, RequestSource::Acp, action, &cause);
     let body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args, "request": request });
@@ -118,15 +119,20 @@ pub fn ask_approval(
     Ok(request.id)
 }
 
-/// Asks people a question. The task's own event carries it once nothing else is outstanding.
-pub fn ask_question(tx: &mut Tx<'_>, task: &Task, key: &EffectKey, call: &ToolCall, prompt: &str) -> Result<RequestId> {
+/// Asks people a question.
+pub fn ask_question(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    key: &EffectKey,
+    call: &ToolCall,
+    prompt: &str,
+) -> Result<RequestId> {
     let action = json!({ "kind": "question", "tool_call_id": call.id, "prompt": prompt });
     let cause = cause(tx, task, key, "The agent asks a person.".into(), None)?;
     let request = new_request(tx, task, RequestSource::Hitl, action, &cause);
-    let mut told = crate::tx::payload("task", task)?;
-    told["request"] = json!(request);
+    let body = json!({ "prompt": prompt, "request": request });
     let place = Place::task(task).span(key.span_id(&task.id));
-    tx.emit(EventKind::TaskInputRequired, ("task", task.id.as_str()), place, told)?;
+    tx.emit(EventKind::QuestionAsked, ("permission_request", request.id.as_str()), place, body)?;
     Ok(request.id)
 }
 
@@ -141,7 +147,13 @@ fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String, rule: Option
     Ok(Cause { key: key.clone(), reason, rule, electorate, submitter: task.created_by.clone() })
 }
 
-fn new_request(tx: &Tx<'_>, task: &Task, source: RequestSource, action: Value, cause: &Cause) -> PermissionRequest {
+fn new_request(
+    tx: &Tx<'_>,
+    task: &Task,
+    source: RequestSource,
+    action: Value,
+    cause: &Cause,
+) -> PermissionRequest {
     PermissionRequest {
         id: RequestId::generate(),
         object: PermissionRequestTag::Tag,
@@ -168,7 +180,8 @@ pub fn answer(
 ) -> Result<PermissionRequest> {
     let id = request.task_id.clone().ok_or_else(|| Error::internal("The request has no task."))?;
     let mut task: Task = tx.get(kind::TASK, id.as_str())?.ok_or_else(|| Error::not_found("task", &id))?;
-    let cause: Cause = serde_json::from_value(request.request.clone()).map_err(|error| fault(error.into()))?;
+    let cause: Cause =
+        serde_json::from_value(request.request.clone()).map_err(|error| fault(error.into()))?;
     if request.status != RequestStatus::Pending {
         return Err(Error::conflict(format!("Request `{}` is already resolved.", request.id)));
     }
@@ -207,12 +220,19 @@ fn check_voter(actor: &Actor, cause: &Cause, votes: &[Vote]) -> Result<()> {
     Ok(())
 }
 
-fn vote(tx: &Tx<'_>, request: &PermissionRequest, response: PermissionResponseRequest) -> Result<(Vote, Option<Value>)> {
+fn vote(
+    tx: &Tx<'_>,
+    request: &PermissionRequest,
+    response: PermissionResponseRequest,
+) -> Result<(Vote, Option<Value>)> {
     let said = response.approved.or(response.outcome.map(|outcome| outcome.approves()));
     let question = request.source == RequestSource::Hitl;
     // An answer to a question is a yes; an approval has to be said.
     let approved = said.or((question && response.answer.is_some()).then_some(true)).ok_or_else(|| {
-        Error::invalid("approved", "Say `approved: true` or `approved: false`, or answer the question in `answer`.")
+        Error::invalid(
+            "approved",
+            "Say `approved: true` or `approved: false`, or answer the question in `answer`.",
+        )
     })?;
     if question && approved && response.answer.is_none() {
         return Err(Error::invalid("answer", "This request is a question: give the reply in `answer`."));
@@ -254,7 +274,8 @@ fn settle(
 /// Policy's word on a tool for this run.
 pub fn decide_tool(tx: &Tx<'_>, tools: &[ToolSpec], task: &Task, tool: &str) -> Result<Decision> {
     // A tool that nobody knows is taken to reach as far as any can.
-    let reach = tools.iter().find(|spec| spec.name == tool).map_or(SideEffect::Network, |spec| spec.side_effect);
+    let reach =
+        tools.iter().find(|spec| spec.name == tool).map_or(SideEffect::Network, |spec| spec.side_effect);
     Ok(decide(manifest(&*tx.txn, &task.id)?.tier, tool, reach))
 }
 
@@ -309,7 +330,7 @@ pub fn oldest_question(tx: &Tx<'_>, task: &Task) -> Result<Option<PermissionRequ
     Ok(pending(tx, task)?.into_iter().find(|request| request.source == RequestSource::Hitl))
 }
 
-fn pending(tx: &Tx<'_>, task: &Task) -> Result<Vec<PermissionRequest>> {
+pub fn pending(tx: &Tx<'_>, task: &Task) -> Result<Vec<PermissionRequest>> {
     let query = DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::REQUEST) };
     let requests: Vec<PermissionRequest> = tx.find(&query)?;
     Ok(requests.into_iter().filter(|request| request.status == RequestStatus::Pending).collect())
@@ -344,12 +365,18 @@ pub fn confirmation(
         }
     }
     let response = response.ok_or_else(|| {
-        let hint = "A tool confirmation needs a `json` part such as {\"approved\": true}, or a `tool_result` part.";
+        let hint =
+            "A tool confirmation needs a `json` part such as {\"approved\": true}, or a `tool_result` part.";
         Error::invalid("message.parts", hint)
     })?;
-    let found = pending(tx, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(|request| {
-        target.as_deref().is_none_or(|id| request.id.as_str() == id || request.action["tool_call_id"] == id)
-    });
-    let request = found.ok_or_else(|| Error::conflict("No tool call of this task waits for such a confirmation."))?;
+    let found = pending(tx, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(
+        |request| {
+            target
+                .as_deref()
+                .is_none_or(|id| request.id.as_str() == id || request.action["tool_call_id"] == id)
+        },
+    );
+    let request =
+        found.ok_or_else(|| Error::conflict("No tool call of this task waits for such a confirmation."))?;
     Ok((request, response))
 }

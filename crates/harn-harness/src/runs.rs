@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_core::ports::{RunError, RunPort, Signal};
-use harn_core::run::{
-    Answer, Completion, EffectKey, Entry, JournalEntry, Reply, RunRecord, Seam, Verdict,
-};
+use harn_core::run::{Answer, Completion, EffectKey, Entry, JournalEntry, Reply, RunRecord, Seam, Verdict};
 use harn_core::tool::{Class, ToolCall, ToolOutcome, ToolResult};
 use harn_core::{
-    Code, Error, EventKind, Message, MessageInput, Part, Result, Role, Session, SessionId, Task, TaskId, Visibility,
+    Code, Error, EventKind, Message, MessageInput, Part, Result, Role, Session, SessionId, Task, TaskId,
+    Visibility,
 };
 use harn_log::{DocQuery, RowFilter, StagedBlob, View};
 use serde_json::{Map, Value, json};
@@ -104,7 +103,8 @@ fn load(view: &dyn View, task_id: TaskId, session_id: SessionId) -> Result<RunRe
     let manifest = manifest(view, &task_id)?;
     let text = |hash: &str| -> Result<String> {
         let blob = view.blob(hash).map_err(fault)?;
-        let blob = blob.ok_or_else(|| Error::internal(format!("Blob {hash} of task `{task_id}` is missing.")))?;
+        let blob =
+            blob.ok_or_else(|| Error::internal(format!("Blob {hash} of task `{task_id}` is missing.")))?;
         String::from_utf8(blob.bytes().map_err(fault)?.to_vec())
             .map_err(|_| Error::internal(format!("Blob {hash} of task `{task_id}` is not text.")))
     };
@@ -138,7 +138,9 @@ pub(crate) fn requested_call(tx: &Tx<'_>, task: &Task, wanted: &EffectKey) -> Re
         JournalEntry::Requested { key, call, .. } if key == *wanted => Some(call),
         _ => None,
     });
-    found.ok_or_else(|| Error::internal(format!("Effect `{wanted}` of task `{}` was never requested.", task.id)))
+    found.ok_or_else(|| {
+        Error::internal(format!("Effect `{wanted}` of task `{}` was never requested.", task.id))
+    })
 }
 
 /// One commit of a driver.
@@ -149,7 +151,8 @@ struct RunCommit<'a, 'b> {
 
 impl RunCommit<'_, '_> {
     fn apply(&mut self, id: &TaskId, entries: Vec<Entry>) -> Result<Vec<Reply>> {
-        let mut task: Task = self.tx.get(kind::TASK, id.as_str())?.ok_or_else(|| Error::not_found("task", id))?;
+        let mut task: Task =
+            self.tx.get(kind::TASK, id.as_str())?.ok_or_else(|| Error::not_found("task", id))?;
         if task.status.is_terminal() {
             return Err(Error::new(Code::InvalidStateTransition, "The task is over."));
         }
@@ -233,7 +236,13 @@ impl RunCommit<'_, '_> {
         self.tool_event(task, EventKind::ToolRequested, key, &call.id, body)
     }
 
-    fn completed(&mut self, task: &Task, session: &Session, key: &EffectKey, completion: &Completion) -> Result<()> {
+    fn completed(
+        &mut self,
+        task: &Task,
+        session: &Session,
+        key: &EffectKey,
+        completion: &Completion,
+    ) -> Result<()> {
         match completion {
             Completion::Inbox { .. } => Ok(()),
             Completion::Model { answer } => {
@@ -252,7 +261,13 @@ impl RunCommit<'_, '_> {
         }
     }
 
-    fn tool_completed(&mut self, task: &Task, session: &Session, key: &EffectKey, result: &ToolResult) -> Result<()> {
+    fn tool_completed(
+        &mut self,
+        task: &Task,
+        session: &Session,
+        key: &EffectKey,
+        result: &ToolResult,
+    ) -> Result<()> {
         let status = match result.outcome {
             ToolOutcome::Ok => harn_core::message::ToolStatus::Ok,
             _ => harn_core::message::ToolStatus::Error,
@@ -272,7 +287,8 @@ impl RunCommit<'_, '_> {
             ToolOutcome::Denied => None,
         };
         if let Some(kind) = outcome {
-            let body = json!({ "tool_call_id": result.call_id, "name": result.name, "status": result.outcome });
+            let body =
+                json!({ "tool_call_id": result.call_id, "name": result.name, "status": result.outcome });
             self.tool_event(task, kind, key, &result.call_id, body)?;
         }
         let body = json!({ "tool_call_id": result.call_id, "name": result.name, "status": status,
@@ -280,7 +296,14 @@ impl RunCommit<'_, '_> {
         self.tool_event(task, EventKind::AgentToolResult, key, &result.call_id, body)
     }
 
-    fn tool_event(&mut self, task: &Task, kind: EventKind, key: &EffectKey, call_id: &str, body: Value) -> Result<()> {
+    fn tool_event(
+        &mut self,
+        task: &Task,
+        kind: EventKind,
+        key: &EffectKey,
+        call_id: &str,
+        body: Value,
+    ) -> Result<()> {
         let place = Place::task(task).span(key.span_id(&task.id));
         self.tx.emit(kind, ("tool_call", &tool_call_subject(task, call_id)), place, body)?;
         Ok(())

@@ -63,6 +63,11 @@ impl RunSignal {
         std::mem::take(&mut state.answered).then_some(Signal::Answered)
     }
 
+    /// Whatever was answered so far is in the journal that a driver is about to load.
+    fn forget_answers(&self) {
+        self.state.lock().answered = false;
+    }
+
     fn has_answer(&self) -> bool {
         self.state.lock().answered
     }
@@ -86,12 +91,7 @@ pub(crate) struct Scheduler {
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self {
-            runs: Mutex::default(),
-            left: watch::Sender::new(0),
-            order: 0.into(),
-            draining: false.into(),
-        }
+        Self { runs: Mutex::default(), left: watch::Sender::new(0), order: 0.into(), draining: false.into() }
     }
 }
 
@@ -186,6 +186,7 @@ async fn supervise(port: Arc<HarnessPort>) {
     let scheduler = Arc::clone(&port.harness.scheduler);
     scheduler.my_turn(&port.task).await;
     loop {
+        port.signal.forget_answers();
         let shared: Arc<dyn RunPort> = Arc::clone(&port) as Arc<dyn RunPort>;
         let run = port.harness.runner.run(shared);
         let exit = match AssertUnwindSafe(run).catch_unwind().await {
@@ -211,7 +212,8 @@ async fn supervise(port: Arc<HarnessPort>) {
 /// A driver that panics would panic again after recovery, so its task fails.
 async fn fail_panicked(port: &HarnessPort) -> RunExit {
     tracing::error!(task = %port.task, "a driver panicked");
-    let failure = Failure::new("internal_error", "The run failed inside the harness. This is a defect of Harn.");
+    let failure =
+        Failure::new("internal_error", "The run failed inside the harness. This is a defect of Harn.");
     let end = RunEnd { result: Err(failure), usage: Default::default(), model_calls: 0, tool_calls: 0 };
     match port.commit(vec![Entry::Finished(end)]).await {
         Ok(_) => RunExit::Over,

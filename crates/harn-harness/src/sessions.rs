@@ -2,14 +2,14 @@
 
 use harn_core::run::Delivery;
 use harn_core::{
-    Actor, Branch, BranchId, BranchKind, BranchTag, Error, EventKind, Message, MessageId, MessageInput, Result, Role,
-    Session, SessionId, SessionState, SessionTag, Task, TaskStatus, Truncation, TruncationTag, Visibility,
-    WorkspaceId,
+    Actor, Branch, BranchId, BranchKind, BranchTag, Error, EventKind, Message, MessageId, MessageInput,
+    Result, Role, Session, SessionId, SessionState, SessionTag, Task, TaskStatus, Truncation, TruncationTag,
+    Visibility, WorkspaceId,
 };
 use harn_log::{DocQuery, RowFilter, View};
 use harn_wire::agents::{
-    AppendMessageRequest, CreateBranchRequest, CreateSessionRequest, ForkSessionRequest, Page, TruncateSessionRequest,
-    UpdateSessionRequest,
+    AppendMessageRequest, CreateBranchRequest, CreateSessionRequest, ForkSessionRequest, Page,
+    TruncateSessionRequest, UpdateSessionRequest,
 };
 use serde_json::{Map, Value, json};
 
@@ -64,13 +64,22 @@ impl Harness {
             let workspace = workspace.as_ref().map(WorkspaceId::as_str);
             let query = DocQuery { workspace, ..DocQuery::of(kind::SESSION) };
             let mut found = page(view, &actor, query, &wanted, |_: &Session| true)?;
-            found.data = found.data.into_iter().map(|session| with_last_event(view, session)).collect::<Result<_>>()?;
+            found.data = found
+                .data
+                .into_iter()
+                .map(|session| with_last_event(view, session))
+                .collect::<Result<_>>()?;
             Ok(found)
         })
         .await
     }
 
-    pub async fn update_session(&self, call: &Call, id: SessionId, request: UpdateSessionRequest) -> Result<Session> {
+    pub async fn update_session(
+        &self,
+        call: &Call,
+        id: SessionId,
+        request: UpdateSessionRequest,
+    ) -> Result<Session> {
         call.actor.require("sessions:write")?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let mut session = visible_session(&*tx.txn, &tx.call.actor, &id)?;
@@ -114,9 +123,13 @@ impl Harness {
             .await?;
         for session in due {
             let (plan, id) = (plan.clone(), session.id);
-            self.command(&Call::harness(), move |tx: &mut Tx<'_>| match tx.get::<Session>(kind::SESSION, id.as_str())? {
-                Some(session) if expired(&session, tx.now) => close(tx, &plan, session, "expired").map(|_| ()),
-                _ => Ok(()),
+            self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+                match tx.get::<Session>(kind::SESSION, id.as_str())? {
+                    Some(session) if expired(&session, tx.now) => {
+                        close(tx, &plan, session, "expired").map(|_| ())
+                    }
+                    _ => Ok(()),
+                }
             })
             .await?;
         }
@@ -124,7 +137,12 @@ impl Harness {
     }
 
     /// A new session whose transcript is a copy of this one's, up to an event.
-    pub async fn fork_session(&self, call: &Call, id: SessionId, request: ForkSessionRequest) -> Result<Session> {
+    pub async fn fork_session(
+        &self,
+        call: &Call,
+        id: SessionId,
+        request: ForkSessionRequest,
+    ) -> Result<Session> {
         call.actor.require("sessions:write")?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let parent = visible_session(&*tx.txn, &tx.call.actor, &id)?;
@@ -187,7 +205,12 @@ impl Harness {
         Ok(message.visible_to(level))
     }
 
-    pub async fn session_messages(&self, actor: &Actor, id: &SessionId, wanted: PageQuery) -> Result<Page<Message>> {
+    pub async fn session_messages(
+        &self,
+        actor: &Actor,
+        id: &SessionId,
+        wanted: PageQuery,
+    ) -> Result<Page<Message>> {
         actor.require("sessions:read")?;
         let (actor, id) = (actor.clone(), id.clone());
         self.look(move |view| {
@@ -214,7 +237,12 @@ impl Harness {
         .await
     }
 
-    pub async fn create_branch(&self, call: &Call, id: SessionId, request: CreateBranchRequest) -> Result<Branch> {
+    pub async fn create_branch(
+        &self,
+        call: &Call,
+        id: SessionId,
+        request: CreateBranchRequest,
+    ) -> Result<Branch> {
         call.actor.require("sessions:write")?;
         crate::tx::check_name("base_ref", &request.base_ref)?;
         self.command(call, move |tx: &mut Tx<'_>| {
@@ -243,7 +271,12 @@ impl Harness {
         self.look(move |view| visible_branch(view, &actor, &id)).await
     }
 
-    pub async fn session_branches(&self, actor: &Actor, id: &SessionId, wanted: PageQuery) -> Result<Page<Branch>> {
+    pub async fn session_branches(
+        &self,
+        actor: &Actor,
+        id: &SessionId,
+        wanted: PageQuery,
+    ) -> Result<Page<Branch>> {
         actor.require("sessions:read")?;
         let (actor, id) = (actor.clone(), id.clone());
         self.look(move |view| {
@@ -283,7 +316,11 @@ pub fn active_task(tx: &Tx<'_>, session: &Session) -> Result<Option<Task>> {
 }
 
 fn open_tasks(tx: &Tx<'_>, session: &Session) -> Result<Vec<Task>> {
-    tx.find(&DocQuery { session: Some(session.id.as_str()), tag: Some(tag::OPEN), ..DocQuery::of(kind::TASK) })
+    tx.find(&DocQuery {
+        session: Some(session.id.as_str()),
+        tag: Some(tag::OPEN),
+        ..DocQuery::of(kind::TASK)
+    })
 }
 
 fn expired(session: &Session, now: harn_core::Timestamp) -> bool {
@@ -402,7 +439,12 @@ fn copy_messages(tx: &mut Tx<'_>, parent: &Session, session: &Session, at: u64) 
         let original: Message = doc.parse().map_err(fault)?;
         let mut metadata = original.metadata;
         metadata.insert("copied_from".into(), json!(original.id));
-        append_message(tx, session, None, MessageInput { role: original.role, parts: original.parts, metadata })?;
+        append_message(
+            tx,
+            session,
+            None,
+            MessageInput { role: original.role, parts: original.parts, metadata },
+        )?;
     }
     Ok(())
 }

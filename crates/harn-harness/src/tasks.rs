@@ -2,12 +2,13 @@
 
 use harn_core::run::Delivery;
 use harn_core::{
-    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Result, SessionId, Task, TaskId, TaskStatus, TaskTag,
-    WorkspaceId,
+    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Result, SessionId, Task, TaskId, TaskStatus,
+    TaskTag, WorkspaceId,
 };
 use harn_log::{DocQuery, View};
 use harn_wire::agents::{
-    AppendTaskMessageRequest, CancelTaskRequest, Page, PermissionResponseRequest, SubmitTaskRequest, TaskMessageKind,
+    AppendTaskMessageRequest, CancelTaskRequest, Page, PermissionResponseRequest, SubmitTaskRequest,
+    TaskMessageKind,
 };
 use serde_json::Value;
 
@@ -28,7 +29,12 @@ pub struct TaskFilter {
 
 impl Harness {
     /// Accepts a task. It runs at once when its session is free: the answer then says WORKING.
-    pub async fn submit_task(&self, call: &Call, session: SessionId, request: SubmitTaskRequest) -> Result<Task> {
+    pub async fn submit_task(
+        &self,
+        call: &Call,
+        session: SessionId,
+        request: SubmitTaskRequest,
+    ) -> Result<Task> {
         call.actor.require("tasks:write")?;
         let plan = self.plan.clone();
         self.command(call, move |tx: &mut Tx<'_>| {
@@ -41,7 +47,12 @@ impl Harness {
                 }
                 let task = new_task(tx, &session, request)?;
                 let place = Place::task(&task);
-                tx.emit(EventKind::TaskSubmitted, ("task", task.id.as_str()), place, payload("task", &task)?)?;
+                tx.emit(
+                    EventKind::TaskSubmitted,
+                    ("task", task.id.as_str()),
+                    place,
+                    payload("task", &task)?,
+                )?;
                 match start_next(tx, &plan, &session)? {
                     Some(started) if started.id == task.id => Ok(started),
                     _ => Ok(task),
@@ -72,7 +83,12 @@ impl Harness {
     }
 
     /// Tasks of one session, which must be visible.
-    pub async fn session_tasks(&self, actor: &Actor, id: &SessionId, wanted: PageQuery) -> Result<Page<Task>> {
+    pub async fn session_tasks(
+        &self,
+        actor: &Actor,
+        id: &SessionId,
+        wanted: PageQuery,
+    ) -> Result<Page<Task>> {
         actor.require("tasks:read")?;
         let (seer, session) = (actor.clone(), id.clone());
         self.look(move |view| visible_session(view, &seer, &session).map(|_| ())).await?;
@@ -133,8 +149,11 @@ impl Harness {
                     match question {
                         Some(question) => {
                             let reply = Some(Value::String(message.text()));
-                            let response =
-                                PermissionResponseRequest { approved: Some(true), answer: reply, ..Default::default() };
+                            let response = PermissionResponseRequest {
+                                approved: Some(true),
+                                answer: reply,
+                                ..Default::default()
+                            };
                             requests::answer(tx, &tools, question, response, Some(&message))?;
                         }
                         None => enqueue(tx, &session, &task, &message, Delivery::Steer)?,
@@ -158,7 +177,12 @@ impl Harness {
         .await
     }
 
-    pub async fn outcomes(&self, actor: &Actor, task: Option<TaskId>, wanted: PageQuery) -> Result<Page<Outcome>> {
+    pub async fn outcomes(
+        &self,
+        actor: &Actor,
+        task: Option<TaskId>,
+        wanted: PageQuery,
+    ) -> Result<Page<Outcome>> {
         actor.require("tasks:read")?;
         let actor = actor.clone();
         self.look(move |view| {

@@ -104,7 +104,13 @@ impl Tx<'_> {
     }
 
     /// Appends a public event about a resource.
-    pub fn emit(&mut self, kind: EventKind, subject: (&str, &str), place: Place, payload: Value) -> Result<Row> {
+    pub fn emit(
+        &mut self,
+        kind: EventKind,
+        subject: (&str, &str),
+        place: Place,
+        payload: Value,
+    ) -> Result<Row> {
         let mut row = NewRow::new(RowKind::Event, kind.as_str(), self.now, payload.to_string());
         row.subject = Some(Subject { object: subject.0.to_owned(), id: subject.1.to_owned() });
         row.actor = Some(self.call.actor.id.clone());

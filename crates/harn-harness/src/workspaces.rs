@@ -2,12 +2,14 @@
 
 use harn_core::ports::FileContent;
 use harn_core::{
-    Actor, Code, Error, EventKind, Persona, PersonaId, PersonaTag, Result, Workspace, WorkspaceId, WorkspaceTag,
+    Actor, Code, Error, EventKind, Persona, PersonaId, PersonaTag, Result, Workspace, WorkspaceId,
+    WorkspaceTag,
 };
 use harn_log::{DocQuery, View};
 use harn_wire::agents::{
-    CreatePersonaRequest, CreateWorkspaceRequest, FileOrListing, FileTag, ListingTag, Page, UpdatePersonaRequest,
-    UpdateWorkspaceRequest, Utf8Tag, WorkspaceFile, WorkspaceFileListing, WriteWorkspaceFileRequest,
+    CreatePersonaRequest, CreateWorkspaceRequest, FileOrListing, FileTag, ListingTag, Page,
+    UpdatePersonaRequest, UpdateWorkspaceRequest, Utf8Tag, WorkspaceFile, WorkspaceFileListing,
+    WriteWorkspaceFileRequest,
 };
 use serde_json::json;
 
@@ -126,9 +128,12 @@ impl Harness {
                     bytes: text.len() as u64,
                     content: Some(text),
                 }),
-                FileContent::Directory { entries } => {
-                    FileOrListing::Listing(WorkspaceFileListing { object: ListingTag::Tag, workspace_id, path, entries })
-                }
+                FileContent::Directory { entries } => FileOrListing::Listing(WorkspaceFileListing {
+                    object: ListingTag::Tag,
+                    workspace_id,
+                    path,
+                    entries,
+                }),
             })
         })
         .await
@@ -194,7 +199,10 @@ impl Harness {
         let known: Vec<String> = self.runner.tools().iter().map(|tool| tool.name.clone()).collect();
         if let Some(unknown) = request.tools.iter().find(|tool| !known.contains(tool)) {
             let known = known.join(", ");
-            return Err(Error::invalid("tools", format!("There is no tool `{unknown}`. There are: {known}.")));
+            return Err(Error::invalid(
+                "tools",
+                format!("There is no tool `{unknown}`. There are: {known}."),
+            ));
         }
         self.command(call, move |tx: &mut Tx<'_>| {
             tx.once(None, |tx| {
@@ -238,7 +246,12 @@ impl Harness {
         self.look(move |view| page(view, &actor, DocQuery::of(kind::PERSONA), &wanted, |_| true)).await
     }
 
-    pub async fn update_persona(&self, call: &Call, id: PersonaId, request: UpdatePersonaRequest) -> Result<Persona> {
+    pub async fn update_persona(
+        &self,
+        call: &Call,
+        id: PersonaId,
+        request: UpdatePersonaRequest,
+    ) -> Result<Persona> {
         call.actor.require("personas:write")?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let mut persona = existing_persona(&*tx.txn, &id)?;

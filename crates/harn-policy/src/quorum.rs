@@ -33,10 +33,8 @@ pub fn resolve(votes: &[Vote], quorum: usize, submitter: &str) -> Resolution {
     // Whoever says yes without arguments agrees with what was proposed last before them.
     let proposed = votes.iter().rev().find_map(|vote| vote.args.clone());
     let proposed_at = votes.iter().rposition(|vote| vote.args.is_some()).unwrap_or(0);
-    let counted = votes[proposed_at..]
-        .iter()
-        .filter(|vote| quorum <= 1 || vote.reviewer != submitter)
-        .count();
+    let counted =
+        votes[proposed_at..].iter().filter(|vote| quorum <= 1 || vote.reviewer != submitter).count();
     debug_assert!(newest.approved);
     if counted >= quorum.max(1) { Resolution::Approved { args: proposed } } else { Resolution::Pending }
 }

@@ -8,7 +8,9 @@ use harn_core::tool::SideEffect;
 pub fn decide(tier: AutonomyTier, tool: &str, reach: SideEffect) -> Decision {
     let reads = reach <= SideEffect::ReadOnly;
     let (verdict, rule, reason) = match tier {
-        _ if reach == SideEffect::None => (Verdict::Allow, "reach.none", format!("`{tool}` touches nothing.")),
+        _ if reach == SideEffect::None => {
+            (Verdict::Allow, "reach.none", format!("`{tool}` touches nothing."))
+        }
         AutonomyTier::Shadow => {
             (Verdict::Deny, "tier.shadow", format!("The tier `shadow` performs nothing, so not `{tool}`."))
         }

@@ -39,6 +39,7 @@ fn when_it_is_told_to_stop_everything_dies() {
     let workspace = Workspace::new();
     let mut guardian = guarding(&workspace, FAMILY, Stdio::piped());
     let family = family(&workspace);
+    let _held = guardian.stdin.take();
     kill(Pid::from_raw(guardian.id().cast_signed()), Signal::SIGTERM).unwrap();
     guardian.wait().unwrap();
     all_die(family);
@@ -62,11 +63,10 @@ fn a_command_that_forks_faster_than_it_is_looked_at_dies_too() {
 fn its_exit_code_is_that_of_the_command() {
     let workspace = Workspace::new();
     for (command, code) in [("exit 0", 0), ("exit 9", 9), ("kill -TERM $$", 128 + 15)] {
-        assert_eq!(
-            guarding(&workspace, command, Stdio::piped()).wait().unwrap().code(),
-            Some(code),
-            "{command}"
-        );
+        let mut guardian = guarding(&workspace, command, Stdio::piped());
+        // `wait` would close the pipe, and so stop the command.
+        let _held = guardian.stdin.take();
+        assert_eq!(guardian.wait().unwrap().code(), Some(code), "{command}");
     }
     let without_command = Command::new(guard_program()).stdin(Stdio::null()).status().unwrap();
     assert_eq!(without_command.code(), Some(255));

@@ -1,4 +1,5 @@
 //! The log's behaviour through its public surface, on real SQLite files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod backup;
 mod blobs;

@@ -1,5 +1,4 @@
 //! A small projection, and short words for what every test does: open a log, append to it, look at it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::future::Future;
 use std::path::Path;
@@ -52,7 +51,7 @@ impl Projection for Tally {
             docs.put(doc("tally", session, position, row, None, serde_json::to_string(&count)?))?;
         }
         if let Some(note) = &body.note {
-            let tag = if body.value % 2 == 0 { "even" } else { "odd" };
+            let tag = if body.value.is_multiple_of(2) { "even" } else { "odd" };
             docs.put(doc("note", note, row.id, row, Some(tag), body.value.to_string()))?;
         }
         match &body.forget {

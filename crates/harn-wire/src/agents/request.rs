@@ -1,15 +1,17 @@
 //! Request bodies. Unknown fields are ignored, as spec 001 asks; fields that are ours say so.
 
 use harn_core::{
-    ArtifactKind, AutonomyTier, BranchId, BranchKind, MessageInput, Metadata, PersonaId, ReceiptPolicy, SessionId,
-    TaskId, Timestamp, Visibility, WorkspaceId,
+    ArtifactKind, AutonomyTier, BranchId, BranchKind, MessageInput, Metadata, PersonaId, ReceiptPolicy,
+    SessionId, TaskId, Timestamp, Visibility, WorkspaceId,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// Tells an absent field (leave it) from `null` (clear it).
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(deserializer).map(Some)
 }
 

@@ -1,0 +1,83 @@
+//! How the parts are put together: a log with its owner's lock, an engine with its models, the harness over both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use harn_core::Workspace;
+use harn_engine::guard::GuardCommand;
+use harn_engine::tools::ConfinedFiles;
+use harn_engine::{Engine, EngineOptions};
+use harn_harness::{Harness, HarnessProjection};
+use harn_log::owner::OwnerLock;
+use harn_log::sqlite::{self, SqliteLog};
+use harn_model::{Model, Models, OfflineModel, ScriptedModel};
+
+/// Which model answers, and why.
+pub struct ModelChoice {
+    pub model: Arc<dyn Model>,
+    pub reason: String,
+}
+
+impl ModelChoice {
+    pub fn offline() -> Self {
+        let reason = "no provider is supported yet; it understands a few requests and needs no network";
+        Self { model: Arc::new(OfflineModel), reason: reason.into() }
+    }
+
+    pub fn scripted(file: &Path) -> Result<Self> {
+        let model = ScriptedModel::from_file(file)?;
+        Ok(Self { model: Arc::new(model), reason: format!("its answers are read from {}", file.display()) })
+    }
+}
+
+/// What a harness is made from.
+pub struct Setup {
+    pub data: PathBuf,
+    pub root: PathBuf,
+    pub allowed_roots: Vec<PathBuf>,
+    pub model: Arc<dyn Model>,
+    pub guard: GuardCommand,
+    pub log: sqlite::Options,
+}
+
+/// A running harness and what must live as long as it does.
+pub struct Running {
+    pub harness: Harness,
+    pub workspace: Workspace,
+    pub log: Arc<SqliteLog>,
+    pub owner: OwnerLock,
+}
+
+/// The guardian is this very binary.
+pub fn own_guard() -> Result<GuardCommand> {
+    let program = std::env::current_exe().context("where this binary is cannot be found out")?;
+    Ok(GuardCommand { program, args: vec!["guard".into()] })
+}
+
+/// Opens the data directory and brings every unfinished run on its way again.
+pub async fn start(setup: Setup) -> Result<Running> {
+    let owner = OwnerLock::acquire(&setup.data)?;
+    let log = Arc::new(SqliteLog::open(&setup.data, Arc::new(HarnessProjection), setup.log)?);
+    if let Some(reason) = &log.rebuilt {
+        tracing::warn!("the projections were rebuilt: {reason}");
+    }
+    let model = setup.model.reference();
+    let options =
+        EngineOptions::new(Models::new(vec![setup.model, Arc::new(OfflineModel)]), model, setup.guard);
+    let mut harness_options = harn_harness::Options::new(canonical(&setup.root)?);
+    harness_options.allowed_roots =
+        setup.allowed_roots.iter().map(|root| canonical(root)).collect::<Result<_>>()?;
+    let harness = Harness::new(
+        log.clone(),
+        Arc::new(Engine::new(options)),
+        Arc::new(ConfinedFiles::default()),
+        harness_options,
+    );
+    let workspace = harness.start().await?;
+    Ok(Running { harness, workspace, log, owner })
+}
+
+fn canonical(root: &Path) -> Result<PathBuf> {
+    root.canonicalize().with_context(|| format!("the folder {} cannot be used as a root", root.display()))
+}
