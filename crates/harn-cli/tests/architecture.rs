@@ -36,8 +36,11 @@ fn root() -> PathBuf {
 
 #[test]
 fn crates_depend_on_each_other_as_the_architecture_says() {
-    let metadata =
-        cargo_metadata::MetadataCommand::new().manifest_path(root().join("Cargo.toml")).no_deps().exec().unwrap();
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .unwrap();
     let allowed: BTreeMap<&str, BTreeSet<&str>> =
         MAY_KNOW.iter().map(|(name, known)| (*name, known.iter().copied().collect())).collect();
     let mut found = BTreeSet::new();
@@ -52,7 +55,11 @@ fn crates_depend_on_each_other_as_the_architecture_says() {
             assert!(may.contains(dependency.name.as_str()), "{name} may not depend on {}", dependency.name);
         }
     }
-    assert_eq!(found, allowed.keys().map(|name| (*name).to_owned()).collect(), "the table and the workspace differ");
+    assert_eq!(
+        found,
+        allowed.keys().map(|name| (*name).to_owned()).collect(),
+        "the table and the workspace differ"
+    );
 }
 
 #[test]

@@ -27,7 +27,15 @@ fn record(max_model_calls: u32, history: Vec<Message>) -> RunRecord {
     };
     let tools = Registry::builtin().specs();
     let (task_id, session_id) = ("task_1".into(), "session_1".into());
-    RunRecord { task_id, session_id, manifest, system_prompt: Arc::from("s"), tools, history, journal: Vec::new() }
+    RunRecord {
+        task_id,
+        session_id,
+        manifest,
+        system_prompt: Arc::from("s"),
+        tools,
+        history,
+        journal: Vec::new(),
+    }
 }
 
 fn message(input: MessageInput) -> Message {
@@ -49,10 +57,13 @@ fn said(text: &str) -> Message {
 }
 
 fn answer(text: &str, calls: &[(&str, &str)], stop: StopReason) -> Completion {
-    let call = |(id, name): &(&str, &str)| ToolCall { id: (*id).into(), name: (*name).into(), args: args(name) };
+    let call =
+        |(id, name): &(&str, &str)| ToolCall { id: (*id).into(), name: (*name).into(), args: args(name) };
     let tool_calls = calls.iter().map(call).collect();
     let usage = Usage { input_tokens: 10, output_tokens: 1 };
-    Completion::Model { answer: ModelAnswer { text: text.into(), thinking: "secret".into(), tool_calls, stop, usage } }
+    Completion::Model {
+        answer: ModelAnswer { text: text.into(), thinking: "secret".into(), tool_calls, stop, usage },
+    }
 }
 
 fn args(name: &str) -> Map<String, serde_json::Value> {
@@ -78,7 +89,10 @@ fn shown(step: &Step) -> String {
     match step {
         Step::Waiting(effects) => effects.iter().map(effect).collect::<Vec<_>>().join(" "),
         Step::Done(end) => match &end.result {
-            Ok(text) => format!("done({text}) calls={} tools={} in={}", end.model_calls, end.tool_calls, end.usage.input_tokens),
+            Ok(text) => format!(
+                "done({text}) calls={} tools={} in={}",
+                end.model_calls, end.tool_calls, end.usage.input_tokens
+            ),
             Err(failure) => format!("failed({})", failure.code),
         },
     }
@@ -231,7 +245,13 @@ fn a_run_that_cannot_go_on_fails_by_name() {
         ("tool:main:1", result("a", "read_file")),
         ("inbox:before_model:2", inbox(&[])),
     ];
-    let expected = ["inbox:before_model:1", "llm:main:1", "tool:main:1=a", "inbox:before_model:2", "failed(iteration_limit)"];
+    let expected = [
+        "inbox:before_model:1",
+        "llm:main:1",
+        "tool:main:1=a",
+        "inbox:before_model:2",
+        "failed(iteration_limit)",
+    ];
     check(1, &steps, &expected);
 }
 

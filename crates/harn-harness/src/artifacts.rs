@@ -91,11 +91,16 @@ impl Harness {
         self.log.scratch()
     }
 
+    /// Whether an upload is worth receiving: the actor may write, and the artifact is there.
+    pub async fn check_upload(&self, actor: &Actor, id: &ArtifactId) -> Result<()> {
+        actor.require("artifacts:write")?;
+        let (actor, id) = (actor.clone(), id.clone());
+        self.look(move |view| visible_artifact(view, &actor, &id).map(|_| ())).await
+    }
+
     /// Gives a registered artifact its content, once. The same content again changes nothing.
     pub async fn upload_artifact(&self, call: &Call, id: ArtifactId, file: PathBuf) -> Result<Artifact> {
-        call.actor.require("artifacts:write")?;
-        let (actor, wanted) = (call.actor.clone(), id.clone());
-        self.look(move |view| visible_artifact(view, &actor, &wanted).map(|_| ())).await?;
+        self.check_upload(&call.actor, &id).await?;
         let blob = self.log.stage_file(file).await.map_err(fault)?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let artifact = visible_artifact(&*tx.txn, &tx.call.actor, &id)?;

@@ -31,6 +31,7 @@ use harn_log::{Log, LogError, View};
 pub use artifacts::ArtifactFilter;
 pub use call::{Call, Idempotency};
 pub use events::{EventFeed, EventFilter, EventPage, FeedItem};
+pub use harn_log::Blob;
 pub use keys::{Secret, StoredKey};
 pub use page::PageQuery;
 pub use projection::HarnessProjection;

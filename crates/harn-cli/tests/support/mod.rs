@@ -1,6 +1,8 @@
 //! What the integration tests share: a harness in process, wired as the binary wires it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod server;
+
 use std::path::Path;
 use std::sync::Arc;
 

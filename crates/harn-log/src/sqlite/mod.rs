@@ -86,6 +86,8 @@ impl SqliteLog {
     /// Finishes what is queued, checkpoints, and refuses everything later. Blocking.
     pub fn close(&self) {
         self.commands.lock().take();
+        // The last connection to go removes the write-ahead log; let that be the writer's.
+        self.readers.idle.lock().clear();
         if let Some(thread) = self.writer.lock().take() {
             let _ = thread.join();
         }

@@ -70,7 +70,7 @@ impl Writer {
             }
         }
         // Leaves a tidy database: readers of a backup need no write-ahead log.
-        let _ = self.conn.pragma_update(None, "wal_checkpoint", "TRUNCATE");
+        let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
     /// `Err` means that the log must stop; a batch that only failed has been answered so.

@@ -1,7 +1,7 @@
 //! A full disk refuses writes and nothing else.
 
 use harn_log::sqlite::Options;
-use harn_log::{LogError, NewRow, RowKind};
+use harn_log::{LogError, NewRow, RowKind, Subject};
 
 use crate::support::{
     Body, Pending, all_docs, all_rows, append, event, in_one_batch, open, open_with, problems, row_of,
@@ -9,6 +9,10 @@ use crate::support::{
 
 fn limited(bytes: u64) -> Options {
     Options { max_bytes: Some(bytes), ..Options::default() }
+}
+
+fn counted() -> NewRow {
+    NewRow { subject: Some(Subject { object: "task".into(), id: "t".into() }), ..event("s", 1) }
 }
 
 fn large(session: &str) -> NewRow {
@@ -64,15 +68,16 @@ async fn a_batch_that_does_not_fit_is_refused_whole() {
     let results = in_one_batch(&log, || {
         let huge = (0..30).map(|_| large("s")).collect();
         vec![
-            Box::pin(append(&log, vec![event("s", 1)])) as Pending<'_, _>,
+            Box::pin(append(&log, vec![counted()])) as Pending<'_, _>,
             Box::pin(append(&log, huge)),
-            Box::pin(append(&log, vec![event("s", 1)])),
+            Box::pin(append(&log, vec![counted()])),
         ]
     })
     .await;
     assert_eq!(results, [Err(LogError::Full), Err(LogError::Full), Err(LogError::Full)]);
     assert_eq!(all_rows(&log).await.unwrap(), []);
-    assert_eq!(append(&log, vec![event("s", 1)]).await.unwrap()[0].id, 1);
+    let next = append(&log, vec![counted()]).await.unwrap().remove(0);
+    assert_eq!((next.id, next.sequence, next.previous), (1, Some(1), None));
 }
 
 #[tokio::test]

@@ -161,6 +161,18 @@ async fn a_subscriber_falls_back_to_the_log_when_large_events_push_it_off_the_ri
 }
 
 #[tokio::test]
+async fn no_event_falls_between_the_log_and_the_ring() {
+    let data = tempfile::tempdir().unwrap();
+    let log = open(data.path());
+    let overflow = 10;
+    append(&log, (0..RING_ROWS as u64 + overflow).map(|value| event("s", value)).collect()).await.unwrap();
+    for after in 0..2 * overflow {
+        let next = Subscription::new(log.clone(), RowFilter::events(), after).next().await.unwrap();
+        assert!(next.iter().zip(after + 1..).all(|(entry, id)| entry.row.id == id), "after {after}");
+    }
+}
+
+#[tokio::test]
 async fn a_subscription_waits_at_the_head_and_can_be_cancelled_while_it_waits() {
     let data = tempfile::tempdir().unwrap();
     let log = open(data.path());

@@ -1,11 +1,15 @@
 //! The Harn Agents Protocol v1 (spec 001), beside the resources that `harn-core` defines.
 
+mod card;
 mod error;
 mod event;
+mod later;
 mod request;
 mod response;
 
+pub use card::*;
 pub use error::{ErrorBody, ErrorResponse, ErrorType, http_status};
-pub use event::EventWire;
+pub use event::{Event, EventWire};
+pub use later::*;
 pub use request::*;
 pub use response::*;

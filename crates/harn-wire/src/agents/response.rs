@@ -1,8 +1,7 @@
 //! Response envelopes that are not resources: lists, discovery, runtime facts, files.
 
+use harn_core::WorkspaceId;
 use harn_core::ports::FileEntry;
-use harn_core::resource::Metadata;
-use harn_core::{Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -19,6 +18,8 @@ macro_rules! tags {
     )*};
 }
 
+pub(crate) use tags;
+
 tags! {
     ListTag = "list",
     DiscoveryTag = "protocol_discovery",
@@ -29,8 +30,8 @@ tags! {
     ToolTag = "tool",
     FileTag = "file",
     ListingTag = "file_listing",
-    AgentCardTag = "harn_agent_card",
     Utf8Tag = "utf-8",
+    EventTag = "event",
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -147,47 +148,4 @@ pub struct WorkspaceFileListing {
 pub enum FileOrListing {
     File(WorkspaceFile),
     Listing(WorkspaceFileListing),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Transport {
-    Rest,
-    Sse,
-    Websocket,
-    A2a,
-    Mcp,
-    Acp,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = HarnAgentInterface)]
-pub struct AgentInterface {
-    pub transport: Transport,
-    pub url: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-#[schema(as = HarnAgentCard)]
-pub struct AgentCard {
-    pub id: String,
-    pub object: AgentCardTag,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    #[schema(value_type = Object)]
-    pub metadata: Metadata,
-    pub name: String,
-    pub description: String,
-    pub protocol_version: String,
-    /// The A2A card; its transport is served once A2A is.
-    #[schema(value_type = Object)]
-    pub a2a_card: Value,
-    #[schema(value_type = Vec<Object>)]
-    pub skills: Vec<Value>,
-    pub harn_interfaces: Vec<AgentInterface>,
-    /// The same list under the name that the conformance client reads.
-    pub interfaces: Vec<AgentInterface>,
-    pub capabilities: Vec<String>,
-    pub auth_schemes: Vec<String>,
-    pub public_url: Option<String>,
 }

@@ -1,0 +1,80 @@
+//! The Harn Agents Protocol: one file per group of resources, and the routes of all.
+
+mod artifacts;
+mod events;
+mod later;
+mod meta;
+mod sessions;
+mod tasks;
+mod workspaces;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::{IntoParams, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::document;
+use crate::edge::Edge;
+use crate::failure::Failure;
+
+type Shared = State<Arc<Edge>>;
+type Routes = OpenApiRouter<Arc<Edge>>;
+/// 200 with a resource.
+type Answer<T> = Result<Json<T>, Failure>;
+/// Another success status with a resource.
+type Made<T> = Result<(StatusCode, Json<T>), Failure>;
+
+fn created<T>(resource: T) -> (StatusCode, Json<T>) {
+    (StatusCode::CREATED, Json(resource))
+}
+
+fn accepted<T>(resource: T) -> (StatusCode, Json<T>) {
+    (StatusCode::ACCEPTED, Json(resource))
+}
+
+/// Schemas that no handler names by itself.
+#[derive(OpenApi)]
+#[openapi(components(schemas(harn_wire::agents::ErrorResponse)))]
+struct Shape;
+
+/// The public routes, the guarded ones, and the document of both.
+pub fn routes() -> (Router<Arc<Edge>>, Router<Arc<Edge>>, Value) {
+    let (public, public_document) = meta::public().split_for_parts();
+    let guarded = OpenApiRouter::with_openapi(Shape::openapi())
+        .merge(meta::guarded())
+        .merge(workspaces::routes())
+        .merge(sessions::routes())
+        .merge(tasks::routes())
+        .merge(events::routes())
+        .merge(artifacts::routes());
+    let (guarded, mut document) = guarded.split_for_parts();
+    document.merge(public_document);
+    (public, guarded.merge(later::routes()), document::complete(&document))
+}
+
+/// Filters that several lists have.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct WorkspaceParam {
+    #[param(value_type = String, required = false)]
+    workspace_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct SessionParam {
+    #[param(value_type = String, required = false)]
+    session_id: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct TaskParam {
+    #[param(value_type = String, required = false)]
+    task_id: Option<String>,
+}
