@@ -45,6 +45,9 @@ fn named_lists(text: &str) -> String {
 }
 
 fn complete_operation(path: &str, method: &str, operation: &mut Value) {
+    if let Some(name) = operation["operationId"].as_str() {
+        operation["operationId"] = json!(camel_case(name));
+    }
     let mut parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
     let public = PUBLIC.contains(&path);
     if public {
@@ -72,6 +75,18 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     if let Some(responses) = operation["responses"].as_object_mut() {
         responses.insert("default".into(), content("Protocol error response.", error));
     }
+}
+
+/// Handlers are named as their operations, in Rust's own spelling.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (head, tail) = word.split_at(word.len().min(1));
+        camel.push_str(&head.to_uppercase());
+        camel.push_str(tail);
+    }
+    camel
 }
 
 fn content(description: &str, schema: Value) -> Value {

@@ -156,7 +156,7 @@ async fn a_killed_process_loses_nothing_that_it_was_answered() {
     }
 }
 
-/// The files as a crash would leave them, with the write-ahead log cut to `wal_bytes`.
+/// A data directory as a crash would leave it.
 fn crash_image(database: &[u8], wal: &[u8]) -> tempfile::TempDir {
     let image = tempfile::tempdir().unwrap();
     fs::write(image.path().join("harn.db"), database).unwrap();

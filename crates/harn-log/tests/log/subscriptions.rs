@@ -134,7 +134,7 @@ async fn every_subscriber_sees_each_matching_event_once_and_in_order() {
     done.send_replace(true);
 
     let all =
-        tokio::time::timeout(Duration::from_secs(120), subscribers.join_all()).await.expect("no one hangs");
+        tokio::time::timeout(Duration::from_secs(60), subscribers.join_all()).await.expect("no one hangs");
     for (filter, after, manner, seen) in all {
         let end = seen.last().unwrap().id;
         let wanted = |row: &&Row| row.id > after && row.id <= end && filter.matches(row);

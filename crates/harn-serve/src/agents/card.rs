@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use harn_core::{Metadata, PROTOCOL_VERSION};
 use harn_wire::agents::{
-    A2aCapabilities, A2aCard, A2aInterface, A2aProvider, A2aSecurityScheme, A2aSkill, A2aTransport, AgentCard,
-    AgentCardTag, AgentInterface, Skill, SkillTag, Transport,
+    A2aCapabilities, A2aCard, A2aInterface, A2aProvider, A2aSecurityScheme, A2aSkill, A2aTransport,
+    AgentCard, AgentCardTag, AgentInterface, Skill, SkillTag, Transport,
 };
 use serde_json::json;
 
 use super::discovery::CAPABILITIES;
 use crate::edge::{Edge, VERSION};
 
-const ABOUT: &str = "Runs agent tasks durably: sessions, tools, approvals, artifacts and an ordered event log.";
+const ABOUT: &str =
+    "Runs agent tasks durably: sessions, tools, approvals, artifacts and an ordered event log.";
 const A2A_NOTE: &str = "Its A2A transport is not served yet; use REST and server-sent events below /v1.";
-const SKILL: &str = "Works on a task in a workspace with its tools, asks people where policy wants it, and reports.";
+const SKILL: &str =
+    "Works on a task in a workspace with its tools, asks people where policy wants it, and reports.";
 const A2A_VERSION: &str = "0.3.0";
 const JSON_RPC: &str = "JSONRPC";
 

@@ -8,8 +8,8 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use harn_core::PROTOCOL_VERSION;
 use harn_wire::agents::{
-    AgentCard, Capabilities, Capability, CapabilitySummary, CapabilitySummaryTag, Discovery, DiscoveryTag, FamilyTag,
-    Health, RuntimeMetadata, RuntimeTag, RuntimeVersion, VersionTag,
+    AgentCard, Capabilities, Capability, CapabilitySummary, CapabilitySummaryTag, Discovery, DiscoveryTag,
+    FamilyTag, Health, RuntimeMetadata, RuntimeTag, RuntimeVersion, VersionTag,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -87,7 +87,13 @@ async fn get_protocol_discovery() -> Json<Discovery> {
         protocol_family: FamilyTag::Tag,
         current_version: PROTOCOL_VERSION.into(),
         supported_versions: vec![PROTOCOL_VERSION.into()],
-        capabilities: Capabilities { rest: true, sse: true, websocket: false, receipts: false, replay: false },
+        capabilities: Capabilities {
+            rest: true,
+            sse: true,
+            websocket: false,
+            receipts: false,
+            replay: false,
+        },
     })
 }
 

@@ -1,22 +1,18 @@
 //! Operations of the protocol that are not served yet: in the document, and 501 when called.
 
-use std::sync::Arc;
-
 use harn_core::{Code, Error, Task};
 use harn_wire::agents::{
-    Connector, CreateMemoryRequest, CreateVaultRequest, Memory, Quota, Receipt, ReceiptVerification,
+    Connector, CreateMemoryRequest, CreateVaultRequest, Memory, Page, Quota, Receipt, ReceiptVerification,
     ReplayTaskRequest, Skill, Vault, VerifyReceiptRequest,
 };
-use utoipa::IntoParams;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::lists::{ConnectorList, MemoryList, QuotaList, ReceiptList, SkillList, VaultList};
-use crate::edge::Edge;
+use super::{Routes, SessionParam, WorkspaceParam};
 use crate::failure::Failure;
 use crate::intake::PageParams;
 
-pub fn routes() -> OpenApiRouter<Arc<Edge>> {
+pub fn routes() -> Routes {
     OpenApiRouter::new()
         .routes(routes!(replay_task))
         .routes(routes!(list_task_receipts))
@@ -37,27 +33,11 @@ pub fn routes() -> OpenApiRouter<Arc<Edge>> {
 /// The answer of all of them. Which part is missing is said; nothing was done.
 fn missing(what: &str) -> Failure {
     let message = format!("{what} are not served by this harness yet. `GET /v1/capabilities` lists what is.");
+    not_yet(&message)
+}
+
+pub fn not_yet(message: &str) -> Failure {
     Error::new(Code::NotImplemented, message).into()
-}
-
-/// Only in the document: nothing reads it before there is something to filter.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code, reason = "only its description is used, in the document")]
-struct WorkspaceParam {
-    /// Only of this workspace.
-    #[param(required = false)]
-    workspace_id: String,
-}
-
-/// As above.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-#[allow(dead_code, reason = "only its description is used, in the document")]
-struct SessionParam {
-    /// Only of this session.
-    #[param(required = false)]
-    session_id: String,
 }
 
 /// Replay a task from its journal.
@@ -69,7 +49,7 @@ async fn replay_task() -> Failure {
 
 /// List a task's receipts.
 #[utoipa::path(get, path = "/v1/tasks/{task_id}/receipts", tag = "Receipts", params(PageParams),
-    responses((status = 200, body = ReceiptList)))]
+    responses((status = 200, body = Page<Receipt>)))]
 async fn list_task_receipts() -> Failure {
     missing("Receipts")
 }
@@ -89,7 +69,7 @@ async fn verify_receipt() -> Failure {
 
 /// List memories.
 #[utoipa::path(get, path = "/v1/memories", tag = "Memories", params(WorkspaceParam, SessionParam, PageParams),
-    responses((status = 200, body = MemoryList)))]
+    responses((status = 200, body = Page<Memory>)))]
 async fn list_memories() -> Failure {
     missing("Memories")
 }
@@ -115,7 +95,7 @@ async fn delete_memory() -> Failure {
 
 /// List vaults, without their secrets.
 #[utoipa::path(get, path = "/v1/vaults", tag = "Vaults", params(WorkspaceParam, PageParams),
-    responses((status = 200, body = VaultList)))]
+    responses((status = 200, body = Page<Vault>)))]
 async fn list_vaults() -> Failure {
     missing("Vaults")
 }
@@ -135,7 +115,7 @@ async fn get_vault() -> Failure {
 
 /// List connectors.
 #[utoipa::path(get, path = "/v1/connectors", tag = "Connectors", params(WorkspaceParam, PageParams),
-    responses((status = 200, body = ConnectorList)))]
+    responses((status = 200, body = Page<Connector>)))]
 async fn list_connectors() -> Failure {
     missing("Connectors")
 }
@@ -149,7 +129,7 @@ async fn get_connector() -> Failure {
 
 /// List skills.
 #[utoipa::path(get, path = "/v1/skills", tag = "Skills", params(PageParams),
-    responses((status = 200, body = SkillList)))]
+    responses((status = 200, body = Page<Skill>)))]
 async fn list_skills() -> Failure {
     missing("Skills")
 }
@@ -162,7 +142,7 @@ async fn get_skill() -> Failure {
 
 /// List quotas.
 #[utoipa::path(get, path = "/v1/quotas", tag = "Quotas", params(PageParams),
-    responses((status = 200, body = QuotaList)))]
+    responses((status = 200, body = Page<Quota>)))]
 async fn list_quotas() -> Failure {
     missing("Quotas")
 }

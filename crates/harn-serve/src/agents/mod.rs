@@ -1,11 +1,13 @@
 //! The Harn Agents Protocol: one file per group of resources, and the routes of all.
 
 mod artifacts;
+mod card;
+mod discovery;
 mod events;
 mod later;
-mod meta;
 mod sessions;
 mod tasks;
+mod tools;
 mod workspaces;
 
 use std::sync::Arc;
@@ -44,17 +46,19 @@ struct Shape;
 
 /// The public routes, the guarded ones, and the document of both.
 pub fn routes() -> (Router<Arc<Edge>>, Router<Arc<Edge>>, Value) {
-    let (public, public_document) = meta::public().split_for_parts();
+    let (public, public_document) = discovery::public_routes().split_for_parts();
     let guarded = OpenApiRouter::with_openapi(Shape::openapi())
-        .merge(meta::guarded())
+        .merge(discovery::routes())
+        .merge(tools::routes())
         .merge(workspaces::routes())
         .merge(sessions::routes())
         .merge(tasks::routes())
         .merge(events::routes())
-        .merge(artifacts::routes());
+        .merge(artifacts::routes())
+        .merge(later::routes());
     let (guarded, mut document) = guarded.split_for_parts();
     document.merge(public_document);
-    (public, guarded.merge(later::routes()), document::complete(&document))
+    (public, guarded, document::complete(&document))
 }
 
 /// Filters that several lists have.
