@@ -68,12 +68,8 @@ pub async fn start(setup: Setup) -> Result<Running> {
     let mut harness_options = harn_harness::Options::new(canonical(&setup.root)?);
     harness_options.allowed_roots =
         setup.allowed_roots.iter().map(|root| canonical(root)).collect::<Result<_>>()?;
-    let harness = Harness::new(
-        log.clone(),
-        Arc::new(Engine::new(options)),
-        Arc::new(ConfinedFiles::default()),
-        harness_options,
-    );
+    let harness =
+        Harness::new(log.clone(), Arc::new(Engine::new(options)), Arc::new(ConfinedFiles), harness_options);
     let workspace = harness.start().await?;
     Ok(Running { harness, workspace, log, owner })
 }

@@ -16,12 +16,23 @@ pub type Metadata = Map<String, Value>;
 macro_rules! object_tags {
     ($($name:ident = $text:literal),* $(,)?) => {$(
         /// The `object` discriminator of one resource type.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $name {
             #[default]
             #[serde(rename = $text)]
             Tag,
         }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .enum_values(Some([$text]))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
     )*};
 }
 
@@ -48,6 +59,7 @@ pub struct Workspace {
     pub name: String,
     /// A folder, or a logical root such as `harn://x`: a workspace without files.
     pub root: String,
+    #[schema(required)]
     pub default_branch_id: Option<BranchId>,
     pub host: Option<String>,
     pub repository: Option<String>,
@@ -92,7 +104,19 @@ pub struct Persona {
     /// The only tools that this persona may use; empty means all.
     pub tools: Vec<String>,
     pub capabilities: Vec<String>,
+    // The rest of the protocol's persona. Nothing sets it yet.
+    #[schema(value_type = Vec<Object>)]
+    pub triggers: Vec<Metadata>,
+    #[schema(value_type = Vec<Object>)]
+    pub schedules: Vec<Metadata>,
+    pub handoffs: Vec<String>,
+    pub context_packs: Vec<String>,
+    pub evals: Vec<String>,
     pub owner: Option<String>,
+    #[schema(value_type = Object)]
+    pub model_policy: Metadata,
+    #[schema(value_type = Object)]
+    pub rollout_policy: Metadata,
     pub quota_id: Option<String>,
 }
 
@@ -117,6 +141,7 @@ pub struct Session {
     pub workspace_id: WorkspaceId,
     pub state: SessionState,
     /// Where the transcript is read: a link to the session's messages.
+    #[schema(format = "uri-reference")]
     pub transcript: String,
     pub persona_id: Option<PersonaId>,
     pub root_session_id: Option<SessionId>,
@@ -207,7 +232,7 @@ pub struct Task {
     pub workspace_id: WorkspaceId,
     pub status: TaskStatus,
     /// What was submitted: a message (role and parts) or a structured payload.
-    #[schema(value_type = Object)]
+    #[schema(value_type = TaskInput)]
     pub input: Value,
     pub created_by: String,
     pub persona_id: Option<PersonaId>,
@@ -221,6 +246,16 @@ pub struct Task {
     pub completed_at: Option<Timestamp>,
     pub canceled_at: Option<Timestamp>,
     pub failure: Option<Failure>,
+}
+
+/// The shape of a task's input, for documents: the protocol has a message or any other object.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum TaskInput {
+    Message(Message),
+    #[schema(value_type = Object)]
+    Payload(Metadata),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -276,9 +311,11 @@ pub struct Artifact {
     pub kind: ArtifactKind,
     pub mime_type: String,
     /// Null when the content is read through the API.
+    #[schema(required, format = "uri-reference")]
     pub uri: Option<String>,
     pub visibility: Visibility,
     /// Bare hex, as the protocol has it for artifacts only.
+    #[schema(required, pattern = "^[a-fA-F0-9]{64}$")]
     pub sha256: Option<String>,
     pub size_bytes: Option<u64>,
     pub workspace_id: Option<WorkspaceId>,
@@ -364,6 +401,7 @@ pub struct Truncation {
     pub kept_turn_count: u64,
     pub removed_turn_count: u64,
     /// The user message that opens the last kept turn.
+    #[schema(required)]
     pub new_tip_turn_id: Option<MessageId>,
     pub session: Session,
 }

@@ -224,6 +224,13 @@ impl Harness {
                     receipt_policy: request.receipt_policy,
                     tools: request.tools,
                     capabilities: Vec::new(),
+                    triggers: Vec::new(),
+                    schedules: Vec::new(),
+                    handoffs: Vec::new(),
+                    context_packs: Vec::new(),
+                    evals: Vec::new(),
+                    model_policy: Default::default(),
+                    rollout_policy: Default::default(),
                     owner: Some(tx.call.actor.id.clone()),
                     quota_id: None,
                 };

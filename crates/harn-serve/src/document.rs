@@ -68,12 +68,30 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
             "schema": { "type": "string", "minLength": 1, "maxLength": 255 },
         }));
     }
+    for parameter in &mut parameters {
+        absent_not_null(&mut parameter["schema"]);
+    }
+    let bodies = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
+    for (_, body) in bodies.into_iter().flatten() {
+        absent_not_null(&mut body["schema"]);
+    }
     if !parameters.is_empty() {
         operation["parameters"] = Value::Array(parameters);
     }
     let error = json!({ "$ref": "#/components/schemas/ErrorResponse" });
     if let Some(responses) = operation["responses"].as_object_mut() {
         responses.insert("default".into(), content("Protocol error response.", error));
+    }
+}
+
+/// An optional parameter or body may be absent; `null` is not one of its values.
+fn absent_not_null(schema: &mut Value) {
+    if let Some(types) = schema["type"].as_array().filter(|types| types.len() == 2) {
+        schema["type"] = types.iter().find(|kind| *kind != "null").cloned().unwrap_or_default();
+    }
+    if let Some(choices) = schema["oneOf"].as_array().filter(|choices| choices.len() == 2) {
+        let real = choices.iter().find(|choice| choice["type"] != "null").cloned();
+        *schema = real.unwrap_or_default();
     }
 }
 

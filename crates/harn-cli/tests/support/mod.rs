@@ -1,6 +1,7 @@
 //! What the integration tests share: a harness in process, wired as the binary wires it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod http;
 pub mod server;
 
 use std::path::Path;

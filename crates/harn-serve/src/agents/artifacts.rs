@@ -8,6 +8,7 @@ use axum::response::Response;
 use harn_core::{Artifact, ArtifactId};
 use harn_harness::{ArtifactFilter, Call};
 use harn_wire::agents::{Page, RegisterArtifactRequest};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -22,6 +23,12 @@ pub fn routes() -> Routes {
         .routes(routes!(get_artifact))
         .routes(routes!(download_content, upload_content))
 }
+
+/// Content as the document shows it.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Bytes(Vec<u8>);
 
 /// List artifacts.
 #[utoipa::path(get, path = "/v1/artifacts", operation_id = "listArtifacts", tag = "Artifacts",
@@ -63,8 +70,8 @@ async fn get_artifact(
 /// Download an artifact's content, whole or a range of it.
 #[utoipa::path(get, path = "/v1/artifacts/{artifact_id}/content", operation_id = "downloadArtifactContent",
     tag = "Artifacts", responses(
-        (status = 200, body = String, content_type = "application/octet-stream"),
-        (status = 206, body = String, content_type = "application/octet-stream")))]
+        (status = 200, body = inline(Bytes), content_type = "application/octet-stream"),
+        (status = 206, body = inline(Bytes), content_type = "application/octet-stream")))]
 async fn download_content(
     State(edge): Shared,
     Caller(actor): Caller,
@@ -77,7 +84,7 @@ async fn download_content(
 
 /// Upload an artifact's content, once.
 #[utoipa::path(put, path = "/v1/artifacts/{artifact_id}/content", operation_id = "uploadArtifactContent",
-    tag = "Artifacts", request_body(content = String, content_type = "application/octet-stream"),
+    tag = "Artifacts", request_body(content = inline(Bytes), content_type = "application/octet-stream"),
     responses((status = 200, body = Artifact)))]
 async fn upload_content(
     State(edge): Shared,

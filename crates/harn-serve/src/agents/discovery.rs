@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use harn_core::PROTOCOL_VERSION;
 use harn_wire::agents::{
     AgentCard, Capabilities, Capability, CapabilitySummary, CapabilitySummaryTag, Discovery, DiscoveryTag,
-    FamilyTag, Health, RuntimeMetadata, RuntimeTag, RuntimeVersion, VersionTag,
+    FamilyTag, Health, ProtocolVersionTag, RuntimeMetadata, RuntimeTag, RuntimeVersion, VersionTag,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -85,7 +85,7 @@ async fn get_protocol_discovery() -> Json<Discovery> {
     Json(Discovery {
         object: DiscoveryTag::Tag,
         protocol_family: FamilyTag::Tag,
-        current_version: PROTOCOL_VERSION.into(),
+        current_version: ProtocolVersionTag::Tag,
         supported_versions: vec![PROTOCOL_VERSION.into()],
         capabilities: Capabilities {
             rest: true,

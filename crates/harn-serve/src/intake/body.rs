@@ -133,8 +133,10 @@ impl Text {
             return None;
         }
         let whole: Value = serde_json::from_slice(&self.0).ok()?;
-        let fields: Vec<String> =
+        let mut fields: Vec<String> =
             at(&mut whole.clone(), path)?.as_object()?.keys().take(16).cloned().collect();
+        // Without its tag nothing else of an object is read, so the tag is suspected last.
+        fields.sort_by_key(|field| field == "type");
         fields.into_iter().find(|field| {
             let mut without = whole.clone();
             if let Some(fields) = at(&mut without, path).and_then(Value::as_object_mut) {

@@ -190,11 +190,21 @@ pub struct SubmitTaskRequest {
     #[serde(default)]
     pub parent_task_id: Option<TaskId>,
     /// A message (role and parts) or any other object.
-    #[schema(value_type = Object)]
+    #[schema(value_type = SubmittedInput)]
     pub input: Map<String, Value>,
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
+}
+
+/// The shape of a task's input, for the document.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum SubmittedInput {
+    Message(MessageInput),
+    #[schema(value_type = Object)]
+    Payload(Metadata),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

@@ -9,12 +9,23 @@ use utoipa::ToSchema;
 macro_rules! tags {
     ($($name:ident = $text:literal),* $(,)?) => {$(
         /// The `object` discriminator of one response type.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $name {
             #[default]
             #[serde(rename = $text)]
             Tag,
         }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .enum_values(Some([$text]))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
     )*};
 }
 
@@ -32,6 +43,7 @@ tags! {
     ListingTag = "file_listing",
     Utf8Tag = "utf-8",
     EventTag = "event",
+    ProtocolVersionTag = "agents-protocol-2026-04-25",
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -67,7 +79,7 @@ pub struct Capabilities {
 pub struct Discovery {
     pub object: DiscoveryTag,
     pub protocol_family: FamilyTag,
-    pub current_version: String,
+    pub current_version: ProtocolVersionTag,
     pub supported_versions: Vec<String>,
     pub capabilities: Capabilities,
 }
