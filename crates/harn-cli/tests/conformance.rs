@@ -1,5 +1,6 @@
 //! What a conformance client of the Harn Agents Protocol asks of a server, asked of the real binary: core, streaming,
 //! lifecycle, idempotency, authentication and scopes. Every answer is also held against the public document.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 
@@ -12,22 +13,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use support::http::{
     Local, all_events, ended, id, keyed, kinds, messages, persona, refused, requests, session, session_with,
-    submit, until_task, with_script, workspace,
+    started, started_with, submit, until_task, workspace,
 };
 use support::server::{KEY, Server};
 use support::{offline, user};
-
-struct Started {
-    api: Api,
-    server: Server,
-    folder: tempfile::TempDir,
-}
-
-fn started() -> Started {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
-    Started { api: server.api(), server, folder }
-}
 
 fn artifact() -> Value {
     json!({ "kind": "log", "mime_type": "text/plain", "uri": "harn://artifacts/one", "visibility": "public" })
@@ -277,23 +266,22 @@ async fn polled_to_the_end(api: &Api, task: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn observed_statuses_follow_the_table_of_transitions() {
-    let folder = tempfile::tempdir().unwrap();
     let script = json!({ "conversations": [
         { "when": "work", "responses": [{ "text": "Done.", "delay_ms": 20 }] },
         { "when": "break", "responses": [{ "error": { "kind": "invalid_request", "message": "no" }, "delay_ms": 20 }] },
     ] });
-    let server = Server::spawn(folder.path(), with_script(folder.path(), &script));
-    let api = server.api();
+    let s = started_with(&script);
+    let api = &s.api;
     for (words, end) in [("work", "COMPLETED"), ("break", "FAILED")] {
         for _ in 0..5 {
-            let task = submit(&api, &session(&api).await, words).await;
-            assert_eq!(polled_to_the_end(&api, &task).await.last().unwrap(), end);
+            let task = submit(api, &session(api).await, words).await;
+            assert_eq!(polled_to_the_end(api, &task).await.last().unwrap(), end);
         }
     }
     // Behind another task, so that SUBMITTED can be seen.
-    let session = session(&api).await;
-    let (first, second) = (submit(&api, &session, "work").await, submit(&api, &session, "work").await);
-    let (first, second) = tokio::join!(polled_to_the_end(&api, &first), polled_to_the_end(&api, &second));
+    let session = session(api).await;
+    let (first, second) = (submit(api, &session, "work").await, submit(api, &session, "work").await);
+    let (first, second) = tokio::join!(polled_to_the_end(api, &first), polled_to_the_end(api, &second));
     assert_eq!((&*first[0], first.last().unwrap().as_str()), ("WORKING", "COMPLETED"));
     assert_eq!(second, ["SUBMITTED", "WORKING", "COMPLETED"]);
 }

@@ -1,7 +1,8 @@
 //! What the tests over HTTP share: the usual requests, waiting by listening, and a server in process whose keys may
 //! be anything.
 
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +20,45 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::server::KEY;
+use super::server::{KEY, Server};
 use super::{HARN, open, user};
 
 /// Longer than anything here may take.
 pub const SOON: Duration = Duration::from_secs(30);
+
+/// The real binary over an empty folder.
+pub struct Started {
+    pub api: Api,
+    pub server: Server,
+    pub folder: tempfile::TempDir,
+}
+
+pub fn started() -> Started {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    Started { api: server.api(), server, folder }
+}
+
+/// The real binary with a model that plays this script.
+pub fn started_with(script: &Value) -> Started {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("script.json");
+    std::fs::write(&file, script.to_string()).unwrap();
+    let mut command = super::server::command(folder.path());
+    command.arg("--scripted-model").arg(file);
+    let server = Server::spawn(folder.path(), command);
+    Started { api: server.api(), server, folder }
+}
+
+impl Started {
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    pub async fn lives(&self) {
+        assert_eq!(self.api.get("/health").await.expect(200)["ok"], true);
+    }
+}
 
 pub fn id(resource: &Value) -> String {
     resource["id"].as_str().unwrap_or_else(|| panic!("no id: {resource}")).to_owned()
@@ -144,15 +179,6 @@ pub async fn respond(api: &Api, request: &Value, body: Value) -> Answer {
     api.post(&format!("/v1/permission-requests/{}/respond", id(request)), body).await
 }
 
-/// A command line with a scripted model, written to `<folder>/script.json`.
-pub fn with_script(folder: &Path, script: &Value) -> Command {
-    let file = folder.join("script.json");
-    std::fs::write(&file, script.to_string()).unwrap();
-    let mut command = super::server::command(folder);
-    command.arg("--scripted-model").arg(file);
-    command
-}
-
 /// A command line without the usual flags except where the data is.
 pub fn bare(folder: &Path, flags: &[&str]) -> Command {
     std::fs::create_dir_all(folder.join("work")).unwrap();
@@ -161,6 +187,52 @@ pub fn bare(folder: &Path, flags: &[&str]) -> Command {
     command.arg("--data").arg(folder.join("data")).arg("--root").arg(folder.join("work"));
     command.env("HARN_SERVE_API_KEY", KEY).stdout(Stdio::piped());
     command
+}
+
+/// One of everything: a session with a message, a branch, an artifact, a finished task and one that asks.
+pub struct Things(Vec<(&'static str, String)>);
+
+impl Things {
+    pub async fn make(api: &Api, workspace: &str) -> Self {
+        let body = json!({ "workspace_id": workspace, "initial_messages": [user("hello")] });
+        let session = id(&api.post("/v1/sessions", body).await.expect(201));
+        let path = format!("/v1/sessions/{session}");
+        let branch = json!({ "kind": "session", "base_ref": "main" });
+        let branch = api.post(&format!("{path}/branches"), branch).await.expect(201);
+        let artifact = json!({ "kind": "log", "mime_type": "text/plain", "visibility": "public", "session_id": session });
+        let artifact = api.post("/v1/artifacts", artifact).await.expect(201);
+        let done = ended(api, &id(&submit(api, &session, "hello").await)).await;
+        let task = id(&submit(api, &session, "ask What?").await);
+        until_task(api, &task, "task.input_required").await;
+        Self(vec![
+            ("{message}", id(&messages(api, &session).await[0])),
+            ("{request}", id(&requests(api, &task).await[0])),
+            ("{event}", id(&all_events(api, &format!("{path}/events")).await[0])),
+            ("{outcome}", done["outcome_id"].as_str().unwrap().to_owned()),
+            ("{workspace}", workspace.to_owned()),
+            ("{session}", session),
+            ("{branch}", id(&branch)),
+            ("{artifact}", id(&artifact)),
+            ("{task}", task),
+        ])
+    }
+
+    /// A text with the ids of these things in place of their names in braces.
+    pub fn fill(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
+    }
+}
+
+/// A secret beside the workspace, one in its closed folder, and links that lead to both.
+pub fn set_traps(folder: &Path) {
+    let work = folder.join("work");
+    std::fs::create_dir_all(work.join(".harn")).unwrap();
+    std::fs::create_dir_all(work.join("sub")).unwrap();
+    std::fs::write(work.join(".harn/harn.db"), "secret").unwrap();
+    std::fs::write(folder.join("secret.txt"), "secret").unwrap();
+    symlink(folder.join("secret.txt"), work.join("link.txt")).unwrap();
+    symlink(folder, work.join("folder")).unwrap();
+    symlink(".harn", work.join("own")).unwrap();
 }
 
 /// Sends bytes as they are and reads what comes until the server closes or `patience` is over.
