@@ -58,6 +58,7 @@ pub fn own_guard() -> Result<GuardCommand> {
 /// Opens the data directory and brings every unfinished run on its way again.
 pub async fn start(setup: Setup) -> Result<Running> {
     let owner = OwnerLock::acquire(&setup.data)?;
+    refuse_open_data(&setup)?;
     let log = Arc::new(SqliteLog::open(&setup.data, Arc::new(HarnessProjection), setup.log)?);
     if let Some(reason) = &log.rebuilt {
         tracing::warn!("the projections were rebuilt: {reason}");
@@ -72,6 +73,23 @@ pub async fn start(setup: Setup) -> Result<Running> {
         Harness::new(log.clone(), Arc::new(Engine::new(options)), Arc::new(ConfinedFiles), harness_options);
     let workspace = harness.start().await?;
     Ok(Running { harness, workspace, log, owner })
+}
+
+/// Tools may read below the roots, except in `.harn`; a data directory of another name must be elsewhere.
+fn refuse_open_data(setup: &Setup) -> Result<()> {
+    let data = canonical(&setup.data)?;
+    let closed = data.components().any(|part| part.as_os_str() == ".harn");
+    for root in std::iter::once(&setup.root).chain(&setup.allowed_roots) {
+        if !closed && data.starts_with(canonical(root)?) {
+            anyhow::bail!(
+                "the data directory {} is inside the workspace root {}, where agents could read it; name it `.harn`, \
+                 or choose a place outside with --data",
+                data.display(),
+                root.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn canonical(root: &Path) -> Result<PathBuf> {

@@ -1,4 +1,5 @@
 //! The shape of the workspace: who may know whom, and how large a file may grow.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

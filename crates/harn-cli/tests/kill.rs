@@ -1,5 +1,6 @@
 //! The real binary, killed: at random instants under load, with its unsynced writes taken back, and as a zombie that
 //! wakes up after another process took over. What was answered is there; what was done was done once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! The agent loop as a table: what it asks for after each completion, and that the same completions in the same
 //! order always give the same.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
 

@@ -81,7 +81,10 @@ impl Harness {
                 ..DocQuery::of(kind::ARTIFACT)
             };
             let level = level(&actor);
-            page(view, &actor, query, &wanted, |artifact: &Artifact| artifact.visibility <= level)
+            let all = actor.workspaces == harn_core::WorkspaceAccess::All;
+            page(view, &actor, query, &wanted, |artifact: &Artifact| {
+                artifact.visibility <= level && (all || artifact.workspace_id.is_some())
+            })
         })
         .await
     }

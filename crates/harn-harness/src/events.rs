@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use harn_core::event::ResourcePointer;
 use harn_core::{
-    Actor, Code, Error, EventKind, Result, SessionId, TaskId, Visibility, WorkspaceAccess, WorkspaceId,
+    Actor, Code, Error, EventKind, Result, SessionId, Task, TaskId, Visibility, WorkspaceAccess, WorkspaceId,
 };
 use harn_log::{Row, RowFilter, RowKind, Subscription, TailRow, View};
 use harn_wire::agents::EventWire;
@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::page::PageQuery;
 use crate::sessions::visible_session;
 use crate::tasks::visible_task;
+use crate::tx::{get, kind};
 use crate::{Harness, fault};
 
 /// Which events: of a task, a session, a workspace, or all that the actor may see.
@@ -101,6 +102,8 @@ impl Harness {
 enum TaskEnd {
     Never,
     AfterTerminal,
+    /// The task is over; what was linked to it since ends here.
+    After(u64),
     Already,
 }
 
@@ -109,9 +112,16 @@ impl TaskEnd {
         harness
             .look(move |view| {
                 let filter = RowFilter { task: Some(task.to_string()), ..RowFilter::events() };
-                let last = view.last_row(&filter).map_err(fault)?;
-                let over = last.is_some_and(|row| is_terminal(&row) && row.id <= after);
-                Ok(if over { Self::Already } else { Self::AfterTerminal })
+                let found: Option<Task> = get(view, kind::TASK, task.as_str())?;
+                if !found.is_some_and(|task| task.status.is_terminal()) {
+                    return Ok(Self::AfterTerminal);
+                }
+                let ahead = view.rows(&filter, after, usize::MAX).map_err(fault)?;
+                Ok(match ahead.last() {
+                    _ if ahead.iter().any(is_terminal) => Self::AfterTerminal,
+                    Some(last) => Self::After(last.id),
+                    None => Self::Already,
+                })
             })
             .await
     }
@@ -145,8 +155,12 @@ impl EventFeed {
                 return Ok(None);
             }
             let rows = self.subscription.next().await.map_err(fault)?;
-            if matches!(self.end, TaskEnd::AfterTerminal) && rows.iter().any(|entry| is_terminal(&entry.row))
-            {
+            let ends = match self.end {
+                TaskEnd::AfterTerminal => rows.iter().any(|entry| is_terminal(&entry.row)),
+                TaskEnd::After(last) => rows.iter().any(|entry| entry.row.id >= last),
+                TaskEnd::Never | TaskEnd::Already => false,
+            };
+            if ends {
                 self.end = TaskEnd::Already;
             }
             let items: Vec<FeedItem> =

@@ -100,12 +100,17 @@ impl Harness {
         &self.options.root
     }
 
-    pub async fn census(&self) -> Result<Census> {
+    /// For actors that see everything; others would learn of what is not theirs.
+    pub async fn census(&self, actor: &harn_core::Actor) -> Result<Option<Census>> {
+        actor.require("workspaces:read")?;
+        if actor.workspaces != harn_core::WorkspaceAccess::All {
+            return Ok(None);
+        }
         let active_runs = self.scheduler.active();
         self.look(move |view| {
             let sessions = view.count(tx::kind::SESSION).map_err(fault)?;
             let tasks = view.count(tx::kind::TASK).map_err(fault)?;
-            Ok(Census { sessions, tasks, active_runs })
+            Ok(Some(Census { sessions, tasks, active_runs }))
         })
         .await
     }

@@ -95,8 +95,13 @@ fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) ->
 /// A task's input as the message that opens its turn.
 pub fn input_message(input: &Value) -> Result<MessageInput> {
     if input.get("role").is_some() && input.get("parts").is_some() {
-        return serde_json::from_value(input.clone())
-            .map_err(|error| Error::invalid("input", format!("The input is not a valid message: {error}.")));
+        return serde_path_to_error::deserialize(input).map_err(|error| {
+            let param = match error.path().to_string().as_str() {
+                "." => "input".to_owned(),
+                path => format!("input.{path}"),
+            };
+            Error::invalid(param, format!("The input is not a valid message: {}.", error.inner()))
+        });
     }
     let part = Part::Json { value: input.clone(), visibility: Visibility::Public };
     Ok(MessageInput { role: Role::User, parts: vec![part], metadata: Map::new() })

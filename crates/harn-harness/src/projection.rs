@@ -85,6 +85,9 @@ fn apply_event(docs: &mut dyn Docs, row: &Row, event: EventKind) -> Result<()> {
         TaskStatusChanged => change_status(docs, row),
         TaskCompleted | TaskFailed | TaskCanceled => finish(docs, row),
         ToolApprovalRequired | QuestionAsked | UserToolConfirmation | UserInputSubmitted => {
+            if let Answered { message: Some(message) } = row.parse()? {
+                put(docs, row, kind::ANSWER, message.id.as_str(), &message, |_| {})?;
+            }
             put_request(docs, row, &field(row, "request")?)
         }
         BranchCreated => {
@@ -97,6 +100,11 @@ fn apply_event(docs: &mut dyn Docs, row: &Row, event: EventKind) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    message: Option<Message>,
 }
 
 #[derive(Deserialize)]

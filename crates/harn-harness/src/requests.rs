@@ -346,7 +346,8 @@ pub fn confirmation(
 ) -> Result<(PermissionRequest, PermissionResponseRequest)> {
     let mut target: Option<String> = None;
     let mut response = None;
-    for part in &message.parts {
+    // What is confirmed is shown to everyone who sees the request, so only public parts can say it.
+    for part in message.parts.iter().filter(|part| part.visibility() == harn_core::Visibility::Public) {
         match part {
             Part::Json { value, .. } => {
                 let id = value.get("request_id").or_else(|| value.get("tool_call_id"));
@@ -366,7 +367,7 @@ pub fn confirmation(
     }
     let response = response.ok_or_else(|| {
         let hint =
-            "A tool confirmation needs a `json` part such as {\"approved\": true}, or a `tool_result` part.";
+            "A tool confirmation needs a public `json` part such as {\"approved\": true}, or a `tool_result` part.";
         Error::invalid("message.parts", hint)
     })?;
     let found = pending(tx, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(

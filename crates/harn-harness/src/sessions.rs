@@ -190,7 +190,7 @@ impl Harness {
                 let session = visible_session(&*tx.txn, &tx.call.actor, &id)?;
                 tx.once(Some(&session.workspace_id.clone()), |tx| {
                     refuse_closed(&session)?;
-                    check_parts(&request.message)?;
+                    check_parts("message.parts", &request.message)?;
                     match active_task(tx, &session)? {
                         Some(task) => {
                             let message = new_message(tx, &session, None, request.message);
@@ -229,7 +229,11 @@ impl Harness {
         let (actor, id) = (actor.clone(), id.clone());
         self.look(move |view| {
             let absent = || Error::not_found("message", &id);
-            let message: Message = get(view, kind::MESSAGE, id.as_str())?.ok_or_else(absent)?;
+            let message: Option<Message> = match get(view, kind::MESSAGE, id.as_str())? {
+                Some(message) => Some(message),
+                None => get(view, kind::ANSWER, id.as_str())?,
+            };
+            let message = message.ok_or_else(absent)?;
             let session = message.session_id.clone().ok_or_else(absent)?;
             visible_session(view, &actor, &session).map_err(|_| absent())?;
             Ok(message.visible_to(level(&actor)))
@@ -298,7 +302,7 @@ pub fn visible_session(view: &dyn View, actor: &Actor, id: &SessionId) -> Result
     found.filter(|session| actor.sees(&session.workspace_id)).ok_or_else(|| Error::not_found("session", id))
 }
 
-fn visible_branch(view: &dyn View, actor: &Actor, id: &BranchId) -> Result<Branch> {
+pub fn visible_branch(view: &dyn View, actor: &Actor, id: &BranchId) -> Result<Branch> {
     let found: Option<Branch> = get(view, kind::BRANCH, id.as_str())?;
     found.filter(|branch| actor.sees(&branch.workspace_id)).ok_or_else(|| Error::not_found("branch", id))
 }
@@ -338,13 +342,16 @@ fn check_links(request: &CreateSessionRequest) -> Result<()> {
             return Err(Error::not_found(object, id).param(param));
         }
     }
-    request.initial_messages.iter().try_for_each(check_parts)
+    for (n, message) in request.initial_messages.iter().enumerate() {
+        check_parts(&format!("initial_messages[{n}].parts"), message)?;
+    }
+    Ok(())
 }
 
 /// A message must have something in it.
-pub fn check_parts(message: &MessageInput) -> Result<()> {
+pub fn check_parts(param: &str, message: &MessageInput) -> Result<()> {
     if message.parts.is_empty() {
-        return Err(Error::invalid("message.parts", "A message needs at least one part."));
+        return Err(Error::invalid(param, "A message needs at least one part."));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Tasks: submit, read, cancel, and the messages that people send to a running one.
 
+use harn_core::message::joined_text;
 use harn_core::run::Delivery;
 use harn_core::{
-    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Result, SessionId, Task, TaskId, TaskStatus,
-    TaskTag, WorkspaceId,
+    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Part, Result, SessionId, Task, TaskId,
+    TaskStatus, TaskTag, Visibility, WorkspaceId,
 };
 use harn_log::{DocQuery, View};
 use harn_wire::agents::{
@@ -15,7 +16,7 @@ use serde_json::Value;
 use crate::lifecycle::{cancel, enqueue, input_message, new_message, start_next};
 use crate::page::{PageQuery, page};
 use crate::requests::{self, confirmation};
-use crate::sessions::{check_parts, level, refuse_closed, visible_session};
+use crate::sessions::{check_parts, level, refuse_closed, visible_branch, visible_session};
 use crate::tx::{Place, Tx, get, kind, payload};
 use crate::workspaces::existing_persona;
 use crate::{Call, Harness};
@@ -37,7 +38,7 @@ impl Harness {
     ) -> Result<Task> {
         call.actor.require("tasks:write")?;
         let plan = self.plan.clone();
-        self.command(call, move |tx: &mut Tx<'_>| {
+        let submitted = self.command(call, move |tx: &mut Tx<'_>| {
             let session = visible_session(&*tx.txn, &tx.call.actor, &session)?;
             tx.once(Some(&session.workspace_id.clone()), |tx| {
                 refuse_closed(&session)?;
@@ -58,14 +59,14 @@ impl Harness {
                     _ => Ok(task),
                 }
             })
-        })
-        .await
+        });
+        Ok(seen_by(submitted.await?, &call.actor))
     }
 
     pub async fn task(&self, actor: &Actor, id: &TaskId) -> Result<Task> {
         actor.require("tasks:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| visible_task(view, &actor, &id)).await
+        self.look(move |view| Ok(seen_by(visible_task(view, &actor, &id)?, &actor))).await
     }
 
     pub async fn tasks(&self, actor: &Actor, filter: TaskFilter, wanted: PageQuery) -> Result<Page<Task>> {
@@ -77,7 +78,9 @@ impl Harness {
                 session: filter.session.as_ref().map(SessionId::as_str),
                 ..DocQuery::of(kind::TASK)
             };
-            page(view, &actor, query, &wanted, |_| true)
+            let mut found: Page<Task> = page(view, &actor, query, &wanted, |_| true)?;
+            found.data = found.data.into_iter().map(|task| seen_by(task, &actor)).collect();
+            Ok(found)
         })
         .await
     }
@@ -99,7 +102,7 @@ impl Harness {
     pub async fn cancel_task(&self, call: &Call, id: TaskId, request: CancelTaskRequest) -> Result<Task> {
         call.actor.require("tasks:write")?;
         let plan = self.plan.clone();
-        self.command(call, move |tx: &mut Tx<'_>| {
+        let canceled = self.command(call, move |tx: &mut Tx<'_>| {
             let mut task = visible_task(&*tx.txn, &tx.call.actor, &id)?;
             tx.once(Some(&task.workspace_id.clone()), |tx| match task.status {
                 TaskStatus::Canceled => Ok(task),
@@ -111,8 +114,8 @@ impl Harness {
                     Ok(task)
                 }
             })
-        })
-        .await
+        });
+        Ok(seen_by(canceled.await?, &call.actor))
     }
 
     /// `input` answers the oldest question, else steers; `interrupt` steers; `tool_confirmation` votes.
@@ -133,7 +136,7 @@ impl Harness {
             .command(call, move |tx: &mut Tx<'_>| {
                 let task = visible_task(&*tx.txn, &tx.call.actor, &id)?;
                 tx.once(Some(&task.workspace_id.clone()), |tx| {
-                    check_parts(&request.message)?;
+                    check_parts("message.parts", &request.message)?;
                     refuse_terminal(&task)?;
                     let session = visible_session(&*tx.txn, &tx.call.actor, &task.session_id)?;
                     let message = new_message(tx, &session, Some(&task), request.message);
@@ -148,7 +151,7 @@ impl Harness {
                     };
                     match question {
                         Some(question) => {
-                            let reply = Some(Value::String(message.text()));
+                            let reply = Some(spoken(&message)?);
                             let response = PermissionResponseRequest {
                                 approved: Some(true),
                                 answer: reply,
@@ -195,6 +198,33 @@ impl Harness {
     }
 }
 
+/// A task as this reader may see it: its input may have parts that are not for everyone.
+fn seen_by(mut task: Task, actor: &Actor) -> Task {
+    let level = level(actor);
+    if let Some(parts) = task.input.get_mut("parts").and_then(Value::as_array_mut) {
+        parts.retain(|part| {
+            let visibility = part.get("visibility").cloned().map(serde_json::from_value::<Visibility>);
+            visibility.is_none_or(|visibility| visibility.is_ok_and(|visibility| visibility <= level))
+        });
+    }
+    task
+}
+
+/// What a message says for everyone to hear: an answer is shown wherever its question is.
+fn spoken(message: &Message) -> Result<Value> {
+    let public: Vec<Part> =
+        message.parts.iter().filter(|part| part.visibility() == Visibility::Public).cloned().collect();
+    let text = joined_text(&public);
+    if !text.is_empty() {
+        return Ok(Value::String(text));
+    }
+    let json = public.iter().find_map(|part| match part {
+        Part::Json { value, .. } => Some(value.clone()),
+        _ => None,
+    });
+    json.ok_or_else(|| Error::invalid("message.parts", "An answer needs a public `text` or `json` part."))
+}
+
 fn shown(mut outcome: Outcome, actor: &Actor) -> Outcome {
     let level = level(actor);
     outcome.messages = outcome.messages.into_iter().map(|message| message.visible_to(level)).collect();
@@ -219,9 +249,12 @@ fn refuse_terminal(task: &Task) -> Result<()> {
 
 fn new_task(tx: &Tx<'_>, session: &harn_core::Session, request: SubmitTaskRequest) -> Result<Task> {
     let input = Value::Object(request.input);
-    check_parts(&input_message(&input)?)?;
+    check_parts("input.parts", &input_message(&input)?)?;
     if let Some(persona) = &request.persona_id {
         existing_persona(&*tx.txn, persona)?;
+    }
+    if let Some(branch) = &request.branch_id {
+        visible_branch(&*tx.txn, &tx.call.actor, branch).map_err(|error| error.param("branch_id"))?;
     }
     if let Some(parent) = &request.parent_task_id {
         visible_task(&*tx.txn, &tx.call.actor, parent).map_err(|error| error.param("parent_task_id"))?;

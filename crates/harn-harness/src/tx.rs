@@ -19,6 +19,8 @@ pub mod kind {
     pub const MESSAGE: &str = "message";
     /// Messages that a truncation dropped; kept for the runs that saw them.
     pub const DROPPED_MESSAGE: &str = "dropped_message";
+    /// Messages that answered a request. They are no part of the transcript: the answer is in the tool's result.
+    pub const ANSWER: &str = "answer";
     /// Messages that wait for a run to take them.
     pub const INBOX: &str = "inbox";
     pub const ARTIFACT: &str = "artifact";

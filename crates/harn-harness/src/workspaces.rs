@@ -65,8 +65,16 @@ impl Harness {
             files.canonical_root(&path.to_string_lossy())
         })
         .await?;
+        let canonical_path = std::path::Path::new(&canonical);
+        if canonical_path.components().any(|part| part.as_os_str() == ".harn") {
+            return Err(Error::new(
+                Code::PolicyViolation,
+                "A root inside `.harn` would open the harness's own files.",
+            )
+            .param("root"));
+        }
         let allowed = std::iter::once(&self.options.root).chain(&self.options.allowed_roots);
-        if allowed.into_iter().any(|allowed| std::path::Path::new(&canonical).starts_with(allowed)) {
+        if allowed.into_iter().any(|allowed| canonical_path.starts_with(allowed)) {
             return Ok(canonical);
         }
         Err(Error::new(

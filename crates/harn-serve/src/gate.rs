@@ -14,6 +14,7 @@ use ulid::Ulid;
 
 use crate::edge::Edge;
 use crate::failure::{self, Failure};
+use crate::intake::discard;
 use crate::{ServeOptions, Trust};
 
 pub const VERSION_HEADER: &str = "harn-agents-protocol-version";
@@ -45,7 +46,10 @@ pub async fn identify(mut request: Request, next: Next) -> Response {
 pub async fn guard(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     let actor = match admit(&edge, request.headers()).await {
         Ok(actor) => actor,
-        Err(error) => return Failure::from(error).into_response(),
+        Err(error) => {
+            discard(request.into_body()).await;
+            return Failure::from(error).into_response();
+        }
     };
     if let Some(wait) = excess(&edge, &actor) {
         return slow_down(wait, &edge.options);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
-pub use body::Command;
+pub use body::{Command, discard};
 
 use crate::failure::Failure;
 

@@ -9,6 +9,8 @@ use harn_core::{Code, Error, Result};
 use tokio::io::AsyncWriteExt;
 use ulid::Ulid;
 
+use crate::intake::discard;
+
 /// A client that sends nothing for this long has gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -39,6 +41,7 @@ pub async fn receive(body: Body, folder: PathBuf, limit: u64) -> Result<Incoming
             .map_err(|_| Error::new(Code::InvalidRequest, "The content ended before it was complete."))?;
         size += chunk.len() as u64;
         if size > limit {
+            discard(Body::from_stream(chunks)).await;
             return Err(too_large(limit));
         }
         file.write_all(&chunk).await.map_err(unwritable)?;

@@ -16,3 +16,9 @@ pub use client::{Answer, Api, Call, EventStream, PROTOCOL_VERSION, SseFrame, Sse
 pub use compare::{Difference, Kind, compare, unexplained};
 pub use contract::{PublicApi, Violation};
 pub use shared::shared_data;
+
+/// What is wrong with an instance, one line each.
+pub fn validate(schema: &serde_json::Value, instance: &serde_json::Value) -> Vec<String> {
+    let validator = jsonschema::draft202012::new(schema).expect("the schema is a schema");
+    validator.iter_errors(instance).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}

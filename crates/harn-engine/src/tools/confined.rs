@@ -15,7 +15,7 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 /// The most bytes that a tool writes to a file, or replaces in one: the replaced bytes are kept for undo.
 pub const MAX_CONTENT: u64 = 8 * 1024 * 1024;
 
-/// The harness's own folder at the root of a workspace.
+/// The harness's own folder, wherever it is.
 const CLOSED: &str = ".harn";
 
 /// A walk holds one file descriptor per component, so that `..` needs no help from the kernel.
@@ -147,8 +147,9 @@ pub(super) fn read_whole(file: File, path: &str, limit: u64) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-pub(super) fn is_closed(depth: usize, name: &str) -> bool {
-    depth == 0 && name == CLOSED
+/// At any depth: a folder above a project may be a workspace too.
+pub(super) fn is_closed(name: &str) -> bool {
+    name == CLOSED
 }
 
 pub(super) fn wrong_kind(path: &str, found: &'static str, wanted: &'static str) -> Refusal {
@@ -217,7 +218,7 @@ impl Walk<'_> {
                 }
                 StepTo::Down(name) => name,
             };
-            if is_closed(self.open.len(), &name) {
+            if is_closed(&name) {
                 return Err(Refusal::Closed { path: self.asked.to_owned() });
             }
             match self.here().symlink_metadata(&name) {

@@ -212,12 +212,11 @@ impl Confined {
             Spot::Entry { .. } => return Err(wrong_kind(&place.path, "a file", "a folder")),
             Spot::Missing { .. } => return Err(Refusal::NotFound { path: place.path }),
         };
-        let depth = usize::from(path != ".");
         let mut names = std::collections::BTreeSet::new();
         let mut total = 0;
         for entry in dir.entries().map_err(Refusal::io(&path))? {
             let name = entry.map_err(Refusal::io(&path))?.file_name();
-            if name.to_str().is_some_and(|name| is_closed(depth, name)) {
+            if name.to_str().is_some_and(is_closed) {
                 continue;
             }
             total += 1;

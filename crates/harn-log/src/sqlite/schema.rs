@@ -71,7 +71,11 @@ pub fn configure_writer(conn: &Connection, max_bytes: Option<u64>) -> Result<()>
 }
 
 pub fn configure_reader(conn: &Connection) -> Result<()> {
-    conn.set_prepared_statement_cache_capacity(64);
+    conn.set_prepared_statement_cache_capacity(128);
+    // Otherwise every new value bound to a statement that could use a partial index plans the statement again.
+    conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // A savepoint's own journal needs no disk: it never outlives its transaction.
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.pragma_update(None, "cache_size", -2048)?;
     conn.busy_timeout(std::time::Duration::from_secs(10))?;
     Ok(())

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +19,8 @@ use crate::{
 
 /// Commands that share one flush at most.
 const BATCH: usize = 512;
+/// How long the writer looks out for the next command before it sleeps.
+const LOOKOUT: Duration = Duration::from_micros(50);
 /// Subjects whose last sequence is remembered; the memory is dropped whole when it is full.
 const REMEMBERED_SUBJECTS: usize = 16 << 10;
 
@@ -53,7 +56,7 @@ pub struct Writer {
 
 impl Writer {
     pub fn run(mut self, mut commands: mpsc::Receiver<Command>) {
-        while let Some(first) = commands.blocking_recv() {
+        while let Some(first) = next(&mut commands) {
             let mut batch = vec![first];
             while batch.len() < BATCH {
                 match commands.try_recv() {
@@ -174,6 +177,20 @@ impl Writer {
     fn fault_strikes(&self, point: FlushPoint) -> bool {
         self.fault.as_ref().is_some_and(|fault| fault(point, self.flushes))
     }
+}
+
+/// The next command. A caller that has just been answered often comes back at once, and looking out for it a moment
+/// longer is cheaper than going to sleep and being woken.
+fn next(commands: &mut mpsc::Receiver<Command>) -> Option<Command> {
+    let start = Instant::now();
+    while start.elapsed() < LOOKOUT {
+        match commands.try_recv() {
+            Ok(command) => return Some(command),
+            Err(mpsc::error::TryRecvError::Disconnected) => return None,
+            Err(mpsc::error::TryRecvError::Empty) => std::thread::yield_now(),
+        }
+    }
+    commands.blocking_recv()
 }
 
 fn refuse_rest(mut commands: mpsc::Receiver<Command>, error: &LogError) {

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use super::{Answer, Made, Routes, SessionParam, Shared, TaskParam, WorkspaceParam, created};
 use crate::failure::Failure;
-use crate::intake::{Asked, Caller, Command, Id, PageParams};
+use crate::intake::{Asked, Caller, Command, Id, PageParams, discard};
 use crate::{download, upload};
 
 pub fn routes() -> Routes {
@@ -93,7 +93,10 @@ async fn upload_content(
     body: Body,
 ) -> Answer<Artifact> {
     // Seen first, so that nobody sends a gigabyte to an artifact that is not there.
-    edge.harness.check_upload(&actor, &id).await?;
+    if let Err(error) = edge.harness.check_upload(&actor, &id).await {
+        discard(body).await;
+        return Err(error.into());
+    }
     let incoming = upload::receive(body, edge.harness.upload_folder(), edge.options.upload_limit).await?;
     // The same content again changes nothing, so an upload needs no key to be retried.
     let call = Call::new(actor);

@@ -105,16 +105,16 @@ async fn get_agent_card(State(edge): Shared) -> Json<AgentCard> {
 
 /// The runtime behind this server.
 #[utoipa::path(get, path = "/v1/runtime", tag = "Runtime", responses((status = 200, body = RuntimeMetadata)))]
-async fn get_runtime(State(edge): Shared, Caller(_): Caller) -> Answer<RuntimeMetadata> {
-    let census = edge.harness.census().await?;
+async fn get_runtime(State(edge): Shared, Caller(actor): Caller) -> Answer<RuntimeMetadata> {
+    let census = edge.harness.census(&actor).await?;
     Ok(Json(RuntimeMetadata {
         object: RuntimeTag::Tag,
         version: VERSION.into(),
         protocol_version: PROTOCOL_VERSION.into(),
         adapter: "agents-protocol".into(),
-        workspace_root: edge.harness.root().display().to_string(),
-        session_count: census.sessions,
-        task_count: census.tasks,
+        workspace_root: census.map(|_| edge.harness.root().display().to_string()),
+        session_count: census.map(|census| census.sessions),
+        task_count: census.map(|census| census.tasks),
         capabilities: capabilities(),
     }))
 }

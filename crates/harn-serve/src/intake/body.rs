@@ -1,12 +1,12 @@
 //! JSON bodies: bounded in size, depth and time, and refused with the path of the field that is wrong.
 
-use std::error::Error as _;
 use std::time::Duration;
 
-use axum::body::to_bytes;
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
 use harn_core::hash::Sha256Hash;
 use harn_core::{Code, Error, Result};
 use harn_harness::Call;
@@ -19,6 +19,9 @@ use crate::failure::Failure;
 
 /// Deeper nesting is nobody's request.
 const DEEPEST: usize = 64;
+/// How much of a refused body is read, and for how long.
+const MOST_DISCARDED: usize = 64 << 20;
+const LONGEST_DISCARD: Duration = Duration::from_secs(5);
 /// A client that is slower than this with its body has gone.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Errors in larger bodies are located less precisely, since that takes several readings.
@@ -39,9 +42,8 @@ impl<T: DeserializeOwned> FromRequest<std::sync::Arc<Edge>> for Command<T> {
         let (parts, body) = request.into_parts();
         let actor = super::actor(&parts)?;
         let limit = edge.options.json_limit;
-        check_length(&parts.headers, limit)?;
-        let bytes = match tokio::time::timeout(PATIENCE, to_bytes(body, limit)).await {
-            Ok(read) => read.map_err(|error| unreadable(&error, limit))?,
+        let bytes = match tokio::time::timeout(PATIENCE, read(body, limit)).await {
+            Ok(read) => read?,
             Err(_) => {
                 return Err(Error::new(Code::DeadlineExceeded, "The body did not arrive in time.").into());
             }
@@ -52,22 +54,40 @@ impl<T: DeserializeOwned> FromRequest<std::sync::Arc<Edge>> for Command<T> {
     }
 }
 
-fn check_length(headers: &HeaderMap, limit: usize) -> Result<()> {
-    let told = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if told.is_some_and(|length| length > limit as u64) { Err(too_large(limit)) } else { Ok(()) }
+/// The whole body. What is too much is read and forgotten, so that the client gets to see our answer.
+async fn read(body: Body, limit: usize) -> Result<Bytes> {
+    let mut chunks = body.into_data_stream();
+    let mut read = BytesMut::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk =
+            chunk.map_err(|_| Error::new(Code::InvalidRequest, "The body ended before it was complete."))?;
+        if read.len() + chunk.len() > limit {
+            discard(Body::from_stream(chunks)).await;
+            return Err(too_large(limit));
+        }
+        read.extend_from_slice(&chunk);
+    }
+    Ok(read.freeze())
+}
+
+/// Reads what nobody wants, within bounds: a connection that is closed over unread data loses the answer.
+pub async fn discard(body: Body) {
+    let mut chunks = body.into_data_stream();
+    let mut left = MOST_DISCARDED;
+    let reading = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LONGEST_DISCARD, reading).await;
 }
 
 fn too_large(limit: usize) -> Error {
     Error::new(Code::PayloadTooLarge, format!("The body is larger than {limit} bytes."))
         .detail("limit_bytes", limit)
-}
-
-fn unreadable(error: &axum::Error, limit: usize) -> Error {
-    // The limit is the only failure that is not the client's going away.
-    match error.source().is_some_and(|source| source.to_string().contains("length limit")) {
-        true => too_large(limit),
-        false => Error::new(Code::InvalidRequest, "The body ended before it was complete."),
-    }
 }
 
 /// A body that is JSON as far as its envelope tells: UTF-8, not too deep, not of another type.
@@ -103,6 +123,10 @@ impl Text {
         if self.0.is_empty() {
             let absent = |_| Error::new(Code::InvalidRequest, "This request needs a JSON body.");
             return serde_json::from_str("null").map_err(absent);
+        }
+        // Serde would take an array for a structure, field by field.
+        if self.0.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            return Err(Error::new(Code::InvalidRequest, "The body must be a JSON object, not an array."));
         }
         let mut reader = serde_json::Deserializer::from_slice(&self.0);
         let body = serde_path_to_error::deserialize(&mut reader);

@@ -116,9 +116,15 @@ pub struct RuntimeMetadata {
     pub version: String,
     pub protocol_version: String,
     pub adapter: String,
-    pub workspace_root: String,
-    pub session_count: u64,
-    pub task_count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub workspace_root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub session_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub task_count: Option<u64>,
     pub capabilities: Vec<Capability>,
 }
 
