@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use harn_core::Persona;
 use harn_core::ports::Runner;
-use harn_core::run::Image;
-use harn_log::StagedBlob;
+use harn_core::run::{Image, Manifest};
+use harn_core::tool::ToolSpec;
+use harn_core::{Error, Persona, Result};
+use harn_log::{StagedBlob, View};
 use parking_lot::Mutex;
+
+use crate::fault;
 
 /// An image whose contents are ready to be kept by a commit.
 #[derive(Clone)]
@@ -17,15 +20,42 @@ pub struct PreparedImage {
     pub tools: StagedBlob,
 }
 
+/// The two texts of an image, decoded.
+#[derive(Clone)]
+pub struct Decoded {
+    pub system_prompt: Arc<str>,
+    pub tools: Arc<[ToolSpec]>,
+}
+
 pub struct RunPlan {
     runner: Arc<dyn Runner>,
+    /// By the hashes of the prompt and the tools. Content never changes under its hash.
+    decoded: Mutex<HashMap<(String, String), Decoded>>,
     /// By the persona's tool list, the only thing that an image varies with.
     prepared: Mutex<HashMap<Vec<String>, Arc<PreparedImage>>>,
 }
 
 impl RunPlan {
     pub fn new(runner: Arc<dyn Runner>) -> Self {
-        Self { runner, prepared: Mutex::new(HashMap::new()) }
+        Self { runner, decoded: Mutex::default(), prepared: Mutex::default() }
+    }
+
+    /// The image that a run was started with, from memory or from its blobs.
+    pub fn decode(&self, view: &dyn View, manifest: &Manifest) -> Result<Decoded> {
+        let key = (manifest.system_prompt.clone(), manifest.tools.clone());
+        if let Some(known) = self.decoded.lock().get(&key) {
+            return Ok(known.clone());
+        }
+        let tools: Vec<ToolSpec> =
+            serde_json::from_str(&text(view, &manifest.tools)?).map_err(|error| fault(error.into()))?;
+        let system_prompt = text(view, &manifest.system_prompt)?.into();
+        let decoded = Decoded { system_prompt, tools: tools.into() };
+        let mut all = self.decoded.lock();
+        if all.len() > 1024 {
+            all.clear();
+        }
+        all.insert(key, decoded.clone());
+        Ok(decoded)
     }
 
     pub fn image(&self, persona: Option<&Persona>) -> Arc<PreparedImage> {
@@ -46,4 +76,11 @@ impl RunPlan {
             image,
         }
     }
+}
+
+fn text(view: &dyn View, hash: &str) -> Result<String> {
+    let blob = view.blob(hash).map_err(fault)?;
+    let blob = blob.ok_or_else(|| Error::internal(format!("Blob {hash} of a run is missing.")))?;
+    let bytes = blob.bytes().map_err(fault)?.to_vec();
+    String::from_utf8(bytes).map_err(|_| Error::internal(format!("Blob {hash} of a run is not text.")))
 }

@@ -1,6 +1,6 @@
 //! From rows to documents: the one place where events, journal entries and facts become state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use harn_core::run::{Delivery, EffectKey, JournalEntry, Verdict};
 use harn_core::{
@@ -10,6 +10,7 @@ use harn_core::{
 use harn_log::{Doc, DocQuery, Docs, Projection, Result, Row, RowKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::call::StoredResponse;
 use crate::keys::StoredKey;
@@ -313,8 +314,8 @@ fn apply_fact(docs: &mut dyn Docs, row: &Row) -> Result<()> {
 
 /// One field of a payload, decoded.
 fn field<T: DeserializeOwned>(row: &Row, name: &str) -> Result<T> {
-    let mut payload: serde_json::Map<String, serde_json::Value> = row.parse()?;
-    Ok(serde_json::from_value(payload.remove(name).unwrap_or_default())?)
+    let fields: HashMap<&str, &RawValue> = serde_json::from_str(&row.body)?;
+    Ok(serde_json::from_str(fields.get(name).map_or("null", |raw| raw.get()))?)
 }
 
 /// Writes a document; it keeps the place of its first version, and belongs where its row belongs.

@@ -14,6 +14,7 @@ use harn_log::{DocQuery, RowFilter, StagedBlob, View};
 use serde_json::{Map, Value, json};
 
 use crate::lifecycle::{self, append_message, deliver, derive_status, takes, tool_call_subject};
+use crate::plan::{Decoded, RunPlan};
 use crate::projection::InboxItem;
 use crate::requests::{ask_approval, ask_question, decide_tool, manifest};
 use crate::scheduler::RunSignal;
@@ -34,7 +35,8 @@ pub(crate) struct HarnessPort {
 impl RunPort for HarnessPort {
     async fn load(&self) -> Result<RunRecord, RunError> {
         let (task, session) = (self.task.clone(), self.session.clone());
-        self.harness.look(move |view| load(view, task, session)).await.map_err(RunError::Unavailable)
+        let plan = Arc::clone(&self.harness.plan);
+        self.harness.look(move |view| load(view, &plan, task, session)).await.map_err(RunError::Unavailable)
     }
 
     async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError> {
@@ -99,31 +101,15 @@ impl HarnessPort {
     }
 }
 
-fn load(view: &dyn View, task_id: TaskId, session_id: SessionId) -> Result<RunRecord> {
+fn load(view: &dyn View, plan: &RunPlan, task_id: TaskId, session_id: SessionId) -> Result<RunRecord> {
     let manifest = manifest(view, &task_id)?;
-    let text = |hash: &str| -> Result<String> {
-        let blob = view.blob(hash).map_err(fault)?;
-        let blob =
-            blob.ok_or_else(|| Error::internal(format!("Blob {hash} of task `{task_id}` is missing.")))?;
-        String::from_utf8(blob.bytes().map_err(fault)?.to_vec())
-            .map_err(|_| Error::internal(format!("Blob {hash} of task `{task_id}` is not text.")))
-    };
-    let tools: Vec<_> = serde_json::from_str(&text(&manifest.tools)?).map_err(|error| fault(error.into()))?;
-    let system_prompt = text(&manifest.system_prompt)?;
+    let Decoded { system_prompt, tools } = plan.decode(view, &manifest)?;
     let query = DocQuery { session: Some(session_id.as_str()), ..DocQuery::of(kind::MESSAGE) };
     let docs = view.docs(&query).map_err(fault)?;
     let history = docs.iter().filter(|doc| doc.position <= manifest.history_up_to);
     let history = history.map(|doc| doc.parse().map_err(fault)).collect::<Result<_>>()?;
     let journal = journal(view, &task_id)?;
-    Ok(RunRecord {
-        system_prompt: system_prompt.into(),
-        tools: tools.into(),
-        history,
-        journal,
-        manifest,
-        task_id,
-        session_id,
-    })
+    Ok(RunRecord { task_id, session_id, manifest, system_prompt, tools, history, journal })
 }
 
 /// A run's entries in order, without its manifest.
