@@ -57,37 +57,37 @@ pub fn own_guard() -> Result<GuardCommand> {
 
 /// Opens the data directory and brings every unfinished run on its way again.
 pub async fn start(setup: Setup) -> Result<Running> {
+    let root = canonical(&setup.root)?;
+    let allowed_roots = setup.allowed_roots.iter().map(|root| canonical(root)).collect::<Result<Vec<_>>>()?;
+    refuse_open_data(&setup.data, std::iter::once(&root).chain(&allowed_roots))?;
     let owner = OwnerLock::acquire(&setup.data)?;
-    refuse_open_data(&setup)?;
     let log = Arc::new(SqliteLog::open(&setup.data, Arc::new(HarnessProjection), setup.log)?);
     if let Some(reason) = &log.rebuilt {
         tracing::warn!("the projections were rebuilt: {reason}");
     }
     let model = setup.model.reference();
-    let options =
-        EngineOptions::new(Models::new(vec![setup.model, Arc::new(OfflineModel)]), model, setup.guard);
-    let mut harness_options = harn_harness::Options::new(canonical(&setup.root)?);
-    harness_options.allowed_roots =
-        setup.allowed_roots.iter().map(|root| canonical(root)).collect::<Result<_>>()?;
-    let harness =
-        Harness::new(log.clone(), Arc::new(Engine::new(options)), Arc::new(ConfinedFiles), harness_options);
+    let models = Models::new(vec![setup.model, Arc::new(OfflineModel)]);
+    let engine = Engine::new(EngineOptions::new(models, model, setup.guard));
+    let mut options = harn_harness::Options::new(root);
+    options.allowed_roots = allowed_roots;
+    let harness = Harness::new(log.clone(), Arc::new(engine), Arc::new(ConfinedFiles), options);
     let workspace = harness.start().await?;
     Ok(Running { harness, workspace, log, owner })
 }
 
 /// Tools may read below the roots, except in `.harn`; a data directory of another name must be elsewhere.
-fn refuse_open_data(setup: &Setup) -> Result<()> {
-    let data = canonical(&setup.data)?;
-    let closed = data.components().any(|part| part.as_os_str() == ".harn");
-    for root in std::iter::once(&setup.root).chain(&setup.allowed_roots) {
-        if !closed && data.starts_with(canonical(root)?) {
-            anyhow::bail!(
-                "the data directory {} is inside the workspace root {}, where agents could read it; name it `.harn`, \
-                 or choose a place outside with --data",
-                data.display(),
-                root.display()
-            );
-        }
+fn refuse_open_data<'a>(data: &Path, mut roots: impl Iterator<Item = &'a PathBuf>) -> Result<()> {
+    let data = data.canonicalize().or_else(|_| std::path::absolute(data))?;
+    if data.components().any(|part| part.as_os_str() == ".harn") {
+        return Ok(());
+    }
+    if let Some(root) = roots.find(|root| data.starts_with(root)) {
+        anyhow::bail!(
+            "the data directory {} is inside the workspace root {}, where agents could read it; name it `.harn`, or \
+             choose a place outside with --data",
+            data.display(),
+            root.display()
+        );
     }
     Ok(())
 }

@@ -13,10 +13,12 @@ use crate::{
 /// Open objects of the protocol: any keys, ours are below `harn`.
 pub type Metadata = Map<String, Value>;
 
+/// Types for the `object` discriminators of the protocol: one value each, on the wire and in documents.
+#[macro_export]
 macro_rules! object_tags {
     ($($name:ident = $text:literal),* $(,)?) => {$(
-        /// The `object` discriminator of one resource type.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        /// The `object` discriminator of one type.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum $name {
             #[default]
             #[serde(rename = $text)]

@@ -62,7 +62,7 @@ impl Harness {
     pub async fn artifact(&self, actor: &Actor, id: &ArtifactId) -> Result<Artifact> {
         actor.require("artifacts:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| visible_artifact(view, &actor, &id)).await
+        self.glance(move |view| visible_artifact(view, &actor, &id))
     }
 
     pub async fn artifacts(
@@ -98,7 +98,7 @@ impl Harness {
     pub async fn check_upload(&self, actor: &Actor, id: &ArtifactId) -> Result<()> {
         actor.require("artifacts:write")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| visible_artifact(view, &actor, &id).map(|_| ())).await
+        self.glance(move |view| visible_artifact(view, &actor, &id).map(|_| ()))
     }
 
     /// Gives a registered artifact its content, once. The same content again changes nothing.
@@ -115,7 +115,7 @@ impl Harness {
     pub async fn artifact_content(&self, actor: &Actor, id: &ArtifactId) -> Result<(Artifact, Blob)> {
         actor.require("artifacts:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| {
+        self.glance(move |view| {
             let artifact = visible_artifact(view, &actor, &id)?;
             let blob = match artifact.sha256.as_deref().filter(|_| artifact.size_bytes.is_some()) {
                 Some(hash) => view.blob(hash).map_err(fault)?,
@@ -131,7 +131,6 @@ impl Harness {
             let blob = blob.ok_or_else(missing)?;
             Ok((artifact, blob))
         })
-        .await
     }
 }
 

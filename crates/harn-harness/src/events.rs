@@ -62,7 +62,7 @@ impl Harness {
     pub async fn event(&self, actor: &Actor, id: &str) -> Result<Box<RawValue>> {
         actor.require("events:read")?;
         let (actor, id) = (actor.clone(), id.to_owned());
-        self.look(move |view| {
+        self.glance(move |view| {
             let absent = || Error::not_found("event", &id);
             let row = view.row(id.parse().map_err(|_| absent())?).map_err(fault)?.ok_or_else(absent)?;
             if !scoped(&actor, RowFilter::events()).matches(&row) {
@@ -70,7 +70,6 @@ impl Harness {
             }
             render(&row, actor.sees_internal()).ok_or_else(absent)
         })
-        .await
     }
 
     /// All events after a cursor, in order, for ever. Without a cursor, from the beginning.
@@ -82,13 +81,11 @@ impl Harness {
     ) -> Result<EventFeed> {
         actor.require("events:read")?;
         let (seer, wanted) = (actor.clone(), filter.clone());
-        let (rows, after) = self
-            .look(move |view| {
-                let rows = checked_filter(view, &seer, &wanted)?;
-                let after = after.map_or(Ok(0), |id| parse_cursor(view, &rows, "Last-Event-ID", &id))?;
-                Ok((rows, after))
-            })
-            .await?;
+        let (rows, after) = self.glance(move |view| {
+            let rows = checked_filter(view, &seer, &wanted)?;
+            let after = after.map_or(Ok(0), |id| parse_cursor(view, &rows, "Last-Event-ID", &id))?;
+            Ok((rows, after))
+        })?;
         let ends_with = match filter.task {
             Some(task) => TaskEnd::of(self, task, after).await?,
             None => TaskEnd::Never,
@@ -109,13 +106,14 @@ enum TaskEnd {
 
 impl TaskEnd {
     async fn of(harness: &Harness, task: TaskId, after: u64) -> Result<Self> {
+        let wanted = task.clone();
+        let found: Option<Task> = harness.glance(move |view| get(view, kind::TASK, wanted.as_str()))?;
+        if !found.is_some_and(|task| task.status.is_terminal()) {
+            return Ok(Self::AfterTerminal);
+        }
         harness
             .look(move |view| {
                 let filter = RowFilter { task: Some(task.to_string()), ..RowFilter::events() };
-                let found: Option<Task> = get(view, kind::TASK, task.as_str())?;
-                if !found.is_some_and(|task| task.status.is_terminal()) {
-                    return Ok(Self::AfterTerminal);
-                }
                 let ahead = view.rows(&filter, after, usize::MAX).map_err(fault)?;
                 Ok(match ahead.last() {
                     _ if ahead.iter().any(is_terminal) => Self::AfterTerminal,

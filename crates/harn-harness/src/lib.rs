@@ -156,7 +156,16 @@ impl Harness {
         Ok(result)
     }
 
-    /// Looks at one consistent state of the log.
+    /// Looks at a few documents by their ids, without leaving this thread.
+    pub(crate) fn glance<T, F>(&self, look: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&dyn View) -> Result<T> + Send + 'static,
+    {
+        harn_log::glance(&*self.log, move |view| look(view).map_err(Failure)).map_err(|failure| failure.0)
+    }
+
+    /// Looks at one consistent state of the log, for as long as it takes.
     pub(crate) async fn look<T, F>(&self, look: F) -> Result<T>
     where
         T: Send + 'static,
@@ -199,7 +208,7 @@ pub(crate) fn fault(error: LogError) -> Error {
             )
         }
         LogError::DuplicateKey(key) => Error::conflict(format!("The effect `{key}` is already completed.")),
-        LogError::Corrupt(_) | LogError::Io(_) => {
+        LogError::Corrupt(_) | LogError::Io(_) | LogError::Absent(_) => {
             tracing::error!(%error, "the log failed");
             Error::internal(
                 "The harness could not read or write its log. The server's own log has the cause.",

@@ -73,7 +73,7 @@ impl Harness {
     ) -> Result<Page<PermissionRequest>> {
         actor.require("approvals:read")?;
         let (seer, id) = (actor.clone(), task.clone());
-        self.look(move |view| visible_task(view, &seer, &id).map(|_| ())).await?;
+        self.glance(move |view| visible_task(view, &seer, &id).map(|_| ()))?;
         self.permission_requests(actor, None, Some(task), wanted).await
     }
 
@@ -210,6 +210,9 @@ pub fn answer(
 
 /// The run's own principal never answers; everybody answers once.
 fn check_voter(actor: &Actor, cause: &Cause, votes: &[Vote]) -> Result<()> {
+    if actor.id == crate::runs::AGENT {
+        return Err(Error::new(Code::PermissionDenied, "An agent does not answer its own requests."));
+    }
     let reviewers = &cause.electorate.reviewers;
     if !reviewers.is_empty() && !reviewers.contains(&actor.id) {
         return Err(Error::new(Code::PermissionDenied, "You are not among the reviewers of this request."));

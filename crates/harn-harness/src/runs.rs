@@ -22,7 +22,7 @@ use crate::tx::{Place, Tx, get, kind};
 use crate::{Call, Harness, fault};
 
 /// The agent's own identity in events.
-const AGENT: &str = "agent:harn";
+pub(crate) const AGENT: &str = "agent:harn";
 
 pub(crate) struct HarnessPort {
     pub harness: Harness,
@@ -58,13 +58,13 @@ impl RunPort for HarnessPort {
 
     async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError> {
         let session = self.session.clone();
-        let look = self.harness.look(move |view| {
+        let look = self.harness.glance(move |view| {
             let query = DocQuery { session: Some(session.as_str()), ..DocQuery::of(kind::INBOX) };
             let docs = view.docs(&query).map_err(fault)?;
             let items = docs.iter().map(|doc| doc.parse::<InboxItem>().map_err(fault));
             Ok(items.collect::<Result<Vec<_>>>()?.iter().any(|item| takes(Some(seam), item.delivery)))
         });
-        look.await.map_err(RunError::Unavailable)
+        look.map_err(RunError::Unavailable)
     }
 
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {

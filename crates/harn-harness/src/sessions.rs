@@ -49,7 +49,7 @@ impl Harness {
     pub async fn session(&self, actor: &Actor, id: &SessionId) -> Result<Session> {
         actor.require("sessions:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| with_last_event(view, visible_session(view, &actor, &id)?)).await
+        self.glance(move |view| with_last_event(view, visible_session(view, &actor, &id)?))
     }
 
     pub async fn sessions(
@@ -227,7 +227,7 @@ impl Harness {
     pub async fn message(&self, actor: &Actor, id: &MessageId) -> Result<Message> {
         actor.require("sessions:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| {
+        self.glance(move |view| {
             let absent = || Error::not_found("message", &id);
             let message: Option<Message> = match get(view, kind::MESSAGE, id.as_str())? {
                 Some(message) => Some(message),
@@ -238,7 +238,6 @@ impl Harness {
             visible_session(view, &actor, &session).map_err(|_| absent())?;
             Ok(message.visible_to(level(&actor)))
         })
-        .await
     }
 
     pub async fn create_branch(
@@ -272,7 +271,7 @@ impl Harness {
     pub async fn branch(&self, actor: &Actor, id: &BranchId) -> Result<Branch> {
         actor.require("sessions:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| visible_branch(view, &actor, &id)).await
+        self.glance(move |view| visible_branch(view, &actor, &id))
     }
 
     pub async fn session_branches(

@@ -66,7 +66,7 @@ impl Harness {
     pub async fn task(&self, actor: &Actor, id: &TaskId) -> Result<Task> {
         actor.require("tasks:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| Ok(seen_by(visible_task(view, &actor, &id)?, &actor))).await
+        self.glance(move |view| Ok(seen_by(visible_task(view, &actor, &id)?, &actor)))
     }
 
     pub async fn tasks(&self, actor: &Actor, filter: TaskFilter, wanted: PageQuery) -> Result<Page<Task>> {
@@ -94,7 +94,7 @@ impl Harness {
     ) -> Result<Page<Task>> {
         actor.require("tasks:read")?;
         let (seer, session) = (actor.clone(), id.clone());
-        self.look(move |view| visible_session(view, &seer, &session).map(|_| ())).await?;
+        self.glance(move |view| visible_session(view, &seer, &session).map(|_| ()))?;
         self.tasks(actor, TaskFilter { session: Some(id.clone()), ..TaskFilter::default() }, wanted).await
     }
 
@@ -171,13 +171,12 @@ impl Harness {
     pub async fn outcome(&self, actor: &Actor, id: &OutcomeId) -> Result<Outcome> {
         actor.require("tasks:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| {
+        self.glance(move |view| {
             let absent = || Error::not_found("outcome", &id);
             let outcome: Outcome = get(view, kind::OUTCOME, id.as_str())?.ok_or_else(absent)?;
             visible_task(view, &actor, &outcome.task_id).map_err(|_| absent())?;
             Ok(shown(outcome, &actor))
         })
-        .await
     }
 
     pub async fn outcomes(

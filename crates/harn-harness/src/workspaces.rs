@@ -87,7 +87,7 @@ impl Harness {
     pub async fn workspace(&self, actor: &Actor, id: &WorkspaceId) -> Result<Workspace> {
         actor.require("workspaces:read")?;
         let (actor, id) = (actor.clone(), id.clone());
-        self.look(move |view| visible_workspace(view, &actor, &id)).await
+        self.glance(move |view| visible_workspace(view, &actor, &id))
     }
 
     pub async fn workspaces(&self, actor: &Actor, wanted: PageQuery) -> Result<Page<Workspace>> {
@@ -184,7 +184,7 @@ impl Harness {
 
     async fn workspace_with_files(&self, actor: &Actor, id: &WorkspaceId) -> Result<Workspace> {
         let (actor, id) = (actor.clone(), id.clone());
-        let workspace = self.look(move |view| visible_workspace(view, &actor, &id)).await?;
+        let workspace = self.glance(move |view| visible_workspace(view, &actor, &id))?;
         if is_logical(&workspace.root) {
             return Err(Error::conflict(format!(
                 "Workspace `{}` has the logical root `{}` and therefore no files.",
@@ -252,7 +252,7 @@ impl Harness {
     pub async fn persona(&self, actor: &Actor, id: &PersonaId) -> Result<Persona> {
         actor.require("personas:read")?;
         let id = id.clone();
-        self.look(move |view| existing_persona(view, &id)).await
+        self.glance(move |view| existing_persona(view, &id))
     }
 
     pub async fn personas(&self, actor: &Actor, wanted: PageQuery) -> Result<Page<Persona>> {

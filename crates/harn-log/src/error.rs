@@ -18,6 +18,8 @@ pub enum LogError {
     Io(String),
     #[error("{0}")]
     Owned(String),
+    #[error("{0}")]
+    Absent(String),
 }
 
 impl From<rusqlite::Error> for LogError {

@@ -81,6 +81,8 @@ pub trait Log: Send + Sync {
     /// Runs one command in its own savepoint and returns after the flush that made it durable.
     async fn submit(&self, job: WriteJob) -> Result<()>;
     async fn inspect(&self, job: ReadJob) -> Result<()>;
+    /// A look that takes no longer than going to another thread would: a few documents by their ids.
+    fn glance(&self, job: ReadJob) -> Result<()>;
     fn tail(&self) -> &Tail;
     /// Makes content ready to be kept by a later commit. Large content is on disk and synced when this returns.
     async fn stage(&self, content: bytes::Bytes) -> Result<StagedBlob>;
@@ -108,6 +110,20 @@ where
     log.submit(job).await?;
     let result = slot.lock().take();
     result.unwrap_or_else(|| Err(LogError::Stopped("the command did not run".into()).into()))
+}
+
+/// Looks at a few documents, here and now. For longer looks there is [`read`].
+pub fn glance<T, E, F>(log: &dyn Log, look: F) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<LogError> + Send + 'static,
+    F: FnOnce(&dyn View) -> Result<T, E> + Send + 'static,
+{
+    let slot = Arc::new(Mutex::new(None));
+    let inner = Arc::clone(&slot);
+    log.glance(Box::new(move |view| *inner.lock() = Some(look(view))))?;
+    let result = slot.lock().take();
+    result.unwrap_or_else(|| Err(LogError::Stopped("the read did not run".into()).into()))
 }
 
 /// Looks at one consistent state of the log.

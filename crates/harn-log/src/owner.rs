@@ -40,6 +40,11 @@ impl OwnerLock {
         }
         let owner = Self { _lock: lock, note };
         owner.announce(None, None)?;
+        let ignore = data.join(".gitignore");
+        if !ignore.exists() {
+            // A data directory inside a repository is nobody's commit.
+            fs::write(ignore, "*\n")?;
+        }
         Ok(owner)
     }
 

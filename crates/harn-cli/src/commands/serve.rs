@@ -103,6 +103,13 @@ fn stop_at_once(error: &LogError) {
 
 /// Beyond this machine, plain text has to be asked for.
 fn check_bind(args: &ServeArgs) -> Result<()> {
+    let port = args.bind.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+    if !matches!(port, Some(Ok(_))) {
+        bail!(
+            "`{}` is not an address to listen on; give a host and a port, such as 127.0.0.1:8787",
+            args.bind
+        );
+    }
     let loopback = match args.bind.parse::<SocketAddr>() {
         Ok(address) => address.ip().is_loopback(),
         Err(_) => args.bind.starts_with("localhost:"),

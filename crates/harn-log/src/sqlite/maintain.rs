@@ -284,7 +284,7 @@ fn copy_blobs(copy: &Connection, data: &Path, target: &Path) -> Result<u64> {
 fn open_existing(data: &Path) -> Result<Connection> {
     let path = data.join(FILE);
     if !path.exists() {
-        return Err(LogError::Io(format!(
+        return Err(LogError::Absent(format!(
             "there is no log in {}; give its data directory with --data",
             data.display()
         )));

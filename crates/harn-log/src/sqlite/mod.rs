@@ -124,6 +124,10 @@ impl Log for SqliteLog {
         .await
     }
 
+    fn glance(&self, job: ReadJob) -> Result<()> {
+        self.readers.inspect(job)
+    }
+
     fn tail(&self) -> &Tail {
         &self.tail
     }

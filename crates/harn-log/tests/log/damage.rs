@@ -64,7 +64,7 @@ async fn a_foreign_or_cut_database_is_refused_and_left_as_it_is() {
 #[tokio::test]
 async fn tools_say_so_when_there_is_no_log() {
     let data = tempfile::tempdir().unwrap();
-    let Err(LogError::Io(message)) = verify(data.path(), &TALLY) else {
+    let Err(LogError::Absent(message)) = verify(data.path(), &TALLY) else {
         panic!("there is nothing to verify")
     };
     assert!(message.contains("there is no log in"), "{message}");

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::later::{CardSignature, Quota};
-use super::response::tags;
 
-tags! {
+harn_core::object_tags! {
     AgentCardTag = "harn_agent_card",
     SkillTag = "skill",
 }

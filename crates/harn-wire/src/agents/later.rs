@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::response::tags;
-
-tags! {
+harn_core::object_tags! {
     ReceiptTag = "receipt",
     MemoryTag = "memory",
     VaultTag = "vault",

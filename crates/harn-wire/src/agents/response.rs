@@ -6,32 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-macro_rules! tags {
-    ($($name:ident = $text:literal),* $(,)?) => {$(
-        /// The `object` discriminator of one response type.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            #[default]
-            #[serde(rename = $text)]
-            Tag,
-        }
-
-        impl utoipa::PartialSchema for $name {
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                utoipa::openapi::ObjectBuilder::new()
-                    .schema_type(utoipa::openapi::schema::Type::String)
-                    .enum_values(Some([$text]))
-                    .into()
-            }
-        }
-
-        impl utoipa::ToSchema for $name {}
-    )*};
-}
-
-pub(crate) use tags;
-
-tags! {
+harn_core::object_tags! {
     ListTag = "list",
     DiscoveryTag = "protocol_discovery",
     FamilyTag = "harn_agents_protocol",
