@@ -130,11 +130,9 @@ fn apply_appended(docs: &mut dyn Docs, row: &Row) -> Result<()> {
 fn put_message(docs: &mut dyn Docs, row: &Row, message: &Message) -> Result<()> {
     // A delivered message leaves the inbox and stands where it was delivered.
     docs.remove(kind::INBOX, message.id.as_str())?;
-    put(docs, row, kind::MESSAGE, message.id.as_str(), message, |doc| {
-        doc.position = row.id;
-        doc.session = message.session_id.as_ref().map(ToString::to_string);
-        doc.task = None;
-    })
+    let session = message.session_id.as_ref().map(ToString::to_string);
+    let doc = document(row, kind::MESSAGE, message.id.as_str(), message)?;
+    docs.put(Doc { session, task: None, ..doc })
 }
 
 fn put_session(docs: &mut dyn Docs, row: &Row, session: &Session) -> Result<()> {
@@ -166,7 +164,7 @@ fn change_session_state(docs: &mut dyn Docs, row: &Row, task: &Task, state: Sess
     }
     session.state = state;
     session.updated_at = row.at;
-    docs.put(Doc { body: serde_json::to_string(&session)?, ..doc })
+    docs.replace(Doc { body: serde_json::to_string(&session)?, ..doc })
 }
 
 #[derive(Deserialize)]
@@ -180,7 +178,7 @@ fn change_status(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     let Some(doc) = docs.get(kind::TASK, id)? else { return Ok(()) };
     let mut task: Task = doc.parse()?;
     set_status(&mut task, to, row.at);
-    docs.put(Doc { body: serde_json::to_string(&task)?, ..doc })
+    docs.replace(Doc { body: serde_json::to_string(&task)?, ..doc })
 }
 
 /// A task's own account of a transition. Also used by the command that causes it.
@@ -263,7 +261,7 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
         }
         JournalEntry::Manifest { .. } => {}
     }
-    docs.put(Doc { body: serde_json::to_string(&run)?, ..doc })
+    docs.replace(Doc { body: serde_json::to_string(&run)?, ..doc })
 }
 
 #[derive(Deserialize)]
@@ -280,7 +278,7 @@ fn apply_fact(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     match row.name.as_str() {
         "idempotency.recorded" => {
             let stored: StoredResponse = row.parse()?;
-            put(docs, row, kind::IDEMPOTENCY, &stored.id, &stored, |doc| doc.position = row.id)
+            docs.put(document(row, kind::IDEMPOTENCY, &stored.id, &stored)?)
         }
         "idempotency.pruned" => {
             let Pruned { before } = row.parse()?;
@@ -303,7 +301,7 @@ fn apply_fact(docs: &mut dyn Docs, row: &Row) -> Result<()> {
                 let key: StoredKey = doc.parse()?;
                 if key.id.as_str() == id {
                     let key = StoredKey { revoked_at: Some(row.at), ..key };
-                    docs.put(Doc { body: serde_json::to_string(&key)?, ..doc })?;
+                    docs.replace(Doc { body: serde_json::to_string(&key)?, ..doc })?;
                 }
             }
             Ok(())
@@ -327,17 +325,21 @@ fn put(
     value: &impl Serialize,
     adjust: impl FnOnce(&mut Doc),
 ) -> Result<()> {
-    let position = docs.get(kind, id)?.map_or(row.id, |doc| doc.position);
-    let mut doc = Doc {
+    let mut doc = document(row, kind, id, value)?;
+    adjust(&mut doc);
+    docs.replace(doc)
+}
+
+/// A document that stands where its row stands.
+fn document(row: &Row, kind: &str, id: &str, value: &impl Serialize) -> Result<Doc> {
+    Ok(Doc {
         kind: kind.to_owned(),
         id: id.to_owned(),
-        position,
+        position: row.id,
         workspace: row.workspace.clone(),
         session: row.session.clone(),
         task: row.task.clone(),
         tag: None,
         body: serde_json::to_string(value)?,
-    };
-    adjust(&mut doc);
-    docs.put(doc)
+    })
 }

@@ -54,7 +54,10 @@ pub trait Txn: View {
 pub trait Docs {
     fn get(&self, kind: &str, id: &str) -> Result<Option<Doc>>;
     fn find(&self, query: &DocQuery<'_>) -> Result<Vec<Doc>>;
+    /// Writes a document at the place that it says.
     fn put(&mut self, doc: Doc) -> Result<()>;
+    /// The same, but a document that is there already keeps its place.
+    fn replace(&mut self, doc: Doc) -> Result<()>;
     fn remove(&mut self, kind: &str, id: &str) -> Result<()>;
 }
 

@@ -101,27 +101,38 @@ impl Docs for SqliteDocs<'_> {
     }
 
     fn put(&mut self, doc: Doc) -> Result<()> {
+        self.write(&doc, "position = excluded.position, ")
+    }
+
+    fn replace(&mut self, doc: Doc) -> Result<()> {
+        // Most changes are to the body alone, and then no index has to be touched.
         let mut statement = self.conn.prepare_cached(
-            "INSERT INTO doc (kind, id, position, workspace, session, task, tag, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (kind, id) DO UPDATE SET position = excluded.position, workspace = excluded.workspace,
-             session = excluded.session, task = excluded.task, tag = excluded.tag, body = excluded.body",
+            "UPDATE doc SET body = ?1 WHERE kind = ?2 AND id = ?3
+             AND workspace IS ?4 AND session IS ?5 AND task IS ?6 AND tag IS ?7",
         )?;
-        statement.execute(params![
-            doc.kind,
-            doc.id,
-            doc.position,
-            doc.workspace,
-            doc.session,
-            doc.task,
-            doc.tag,
-            doc.body
-        ])?;
-        Ok(())
+        let Doc { kind, id, workspace, session, task, tag, body, .. } = &doc;
+        match statement.execute(params![body, kind, id, workspace, session, task, tag])? {
+            0 => self.write(&doc, ""),
+            _ => Ok(()),
+        }
     }
 
     fn remove(&mut self, kind: &str, id: &str) -> Result<()> {
         self.conn.prepare_cached("DELETE FROM doc WHERE kind = ?1 AND id = ?2")?.execute([kind, id])?;
+        Ok(())
+    }
+}
+
+impl SqliteDocs<'_> {
+    fn write(&self, doc: &Doc, place: &str) -> Result<()> {
+        let mut statement = self.conn.prepare_cached(&format!(
+            "INSERT INTO doc (kind, id, position, workspace, session, task, tag, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+             ON CONFLICT (kind, id) DO UPDATE SET {place}workspace = excluded.workspace,
+             session = excluded.session, task = excluded.task, tag = excluded.tag, body = excluded.body",
+        ))?;
+        let Doc { kind, id, position, workspace, session, task, tag, body } = doc;
+        statement.execute(params![kind, id, position, workspace, session, task, tag, body])?;
         Ok(())
     }
 }
