@@ -134,15 +134,9 @@ impl Writer {
 
     fn run_job(&mut self, job: WriteJob, events: &mut Vec<Row>) -> Result<Result<()>> {
         self.conn.prepare_cached("SAVEPOINT command")?.execute([])?;
-        let mut txn = SqliteTxn {
-            writer: self,
-            rows: Vec::new(),
-            touched: Vec::new(),
-            failed: None,
-            unprojected: None,
-        };
+        let mut txn = SqliteTxn { writer: self, rows: Vec::new(), failed: None, unprojected: None };
         let verdict = catch_unwind(AssertUnwindSafe(|| job(&mut txn)));
-        let SqliteTxn { rows, touched, failed, unprojected, .. } = txn;
+        let SqliteTxn { rows, failed, unprojected, .. } = txn;
         // A full disk may have rolled back the whole transaction beneath us.
         if let Some(error) = failed {
             return Err(error);
@@ -154,8 +148,8 @@ impl Writer {
         }
         self.conn.prepare_cached("ROLLBACK TO command")?.execute([])?;
         self.conn.prepare_cached("RELEASE command")?.execute([])?;
-        for subject in touched {
-            self.subjects.remove(&subject);
+        for subject in rows.iter().filter_map(|row| row.subject.as_ref()) {
+            self.subjects.remove(&subject.id);
         }
         self.head -= rows.len() as u64;
         Ok(match (verdict, unprojected) {
@@ -203,7 +197,6 @@ fn refuse_rest(mut commands: mpsc::Receiver<Command>, error: &LogError) {
 struct SqliteTxn<'a> {
     writer: &'a mut Writer,
     rows: Vec<Row>,
-    touched: Vec<String>,
     /// A failure of the storage itself, as opposed to one of the command: it ends the batch.
     failed: Option<LogError>,
     /// A row of this command that the projections could not take: the command cannot stay, or no rebuild
@@ -267,8 +260,12 @@ impl SqliteTxn<'_> {
             if self.writer.subjects.len() >= REMEMBERED_SUBJECTS {
                 self.writer.subjects.clear();
             }
-            self.writer.subjects.insert(subject.id.clone(), (sequence, row.id));
-            self.touched.push(subject.id.clone());
+            match self.writer.subjects.get_mut(&subject.id) {
+                Some(last) => *last = (sequence, row.id),
+                None => {
+                    self.writer.subjects.insert(subject.id.clone(), (sequence, row.id));
+                }
+            }
         }
         self.rows.push(row.clone());
         Ok(row)
