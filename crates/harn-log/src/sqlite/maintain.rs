@@ -29,21 +29,21 @@ pub struct Backup {
     pub blob_files: u64,
 }
 
-/// Rebuilds the projections when they are not those of this head and version. Says why if it did.
+/// Rebuilds the projections when they are of another version, or gone. Says why if it did. That they reach the end
+/// of the log needs no check: rows and documents are written by the same commit.
 pub(super) fn mend_projection(
     conn: &Connection,
     projection: &dyn Projection,
     head: u64,
 ) -> Result<Option<String>> {
     let version = u64::from(projection.version());
-    let reason = match (schema::meta(conn, "projection")?, schema::meta(conn, "projected")?) {
-        (None, _) if head == 0 => {
+    let reason = match schema::meta(conn, "projection")? {
+        None if head == 0 => {
             schema::recreate_docs(conn)?;
             schema::set_meta(conn, "projection", version)?;
             return Ok(None);
         }
-        (Some(found), _) if found != version => format!("they were of version {found}, now it is {version}"),
-        (_, found) if found.unwrap_or(0) != head => "they did not reach the end of the log".to_owned(),
+        Some(found) if found != version => format!("they were of version {found}, now it is {version}"),
         _ if conn
             .prepare("SELECT kind, id, position, workspace, session, task, tag, body FROM doc")
             .is_err() =>
@@ -57,7 +57,6 @@ pub(super) fn mend_projection(
     };
     replay_into(conn, conn, projection)?;
     schema::set_meta(conn, "projection", version)?;
-    schema::set_meta(conn, "projected", head)?;
     Ok(Some(reason))
 }
 
@@ -79,7 +78,6 @@ pub fn rebuild(data: &Path, projection: &dyn Projection) -> Result<u64> {
     replay_into(&conn, &conn, projection)?;
     let head = view::head(&conn)?;
     schema::set_meta(&conn, "projection", u64::from(projection.version()))?;
-    schema::set_meta(&conn, "projected", head)?;
     conn.execute_batch("COMMIT")?;
     Ok(head)
 }
@@ -91,7 +89,7 @@ pub fn verify(data: &Path, projection: &dyn Projection) -> Result<Report> {
     let mut report = Report::default();
     check_pages(&conn, &mut report)?;
     check_rows(&conn, &mut report)?;
-    check_projected(&conn, projection, &mut report)?;
+    check_version(&conn, projection, &mut report)?;
     if report.problems.is_empty() {
         check_documents(&conn, projection, &mut report)?;
     }
@@ -138,14 +136,8 @@ fn check_rows(conn: &Connection, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_projected(conn: &Connection, projection: &dyn Projection, report: &mut Report) -> Result<()> {
-    let (head, version) = (view::head(conn)?, u64::from(projection.version()));
-    let projected = schema::meta(conn, "projected")?.unwrap_or(0);
-    if projected != head {
-        report
-            .problems
-            .push(format!("the projections reach row {projected}, and the log ends at row {head}"));
-    }
+fn check_version(conn: &Connection, projection: &dyn Projection, report: &mut Report) -> Result<()> {
+    let version = u64::from(projection.version());
     match schema::meta(conn, "projection")? {
         Some(found) if found != version => report
             .problems

@@ -125,15 +125,15 @@ impl Writer {
         }
         let mut events = Vec::new();
         let mut results = Vec::with_capacity(jobs.len());
+        let scope = if jobs.len() == 1 { Scope::Transaction } else { Scope::Savepoint };
         for job in jobs {
-            results.push(self.run_job(job, &mut events)?);
+            results.push(self.run_job(job, scope, &mut events)?);
         }
-        schema::set_meta(&self.conn, "projected", self.head)?;
         Ok((results, events))
     }
 
-    fn run_job(&mut self, job: WriteJob, events: &mut Vec<Row>) -> Result<Result<()>> {
-        self.conn.prepare_cached("SAVEPOINT command")?.execute([])?;
+    fn run_job(&mut self, job: WriteJob, scope: Scope, events: &mut Vec<Row>) -> Result<Result<()>> {
+        self.execute_all(scope.begin())?;
         let mut txn = SqliteTxn { writer: self, rows: Vec::new(), failed: None, unprojected: None };
         let verdict = catch_unwind(AssertUnwindSafe(|| job(&mut txn)));
         let SqliteTxn { rows, failed, unprojected, .. } = txn;
@@ -142,12 +142,11 @@ impl Writer {
             return Err(error);
         }
         if matches!(verdict, Ok(Verdict::Keep)) && unprojected.is_none() {
-            self.conn.prepare_cached("RELEASE command")?.execute([])?;
+            self.execute_all(scope.keep())?;
             events.extend(rows.into_iter().filter(|row| row.kind == RowKind::Event));
             return Ok(Ok(()));
         }
-        self.conn.prepare_cached("ROLLBACK TO command")?.execute([])?;
-        self.conn.prepare_cached("RELEASE command")?.execute([])?;
+        self.execute_all(scope.undo())?;
         for subject in rows.iter().filter_map(|row| row.subject.as_ref()) {
             self.subjects.remove(&subject.id);
         }
@@ -157,6 +156,13 @@ impl Writer {
             (Ok(Verdict::Keep), Some(error)) => Err(error),
             (Ok(_), _) => Ok(()),
         })
+    }
+
+    fn execute_all(&self, statements: &[&str]) -> Result<()> {
+        for statement in statements {
+            self.conn.prepare_cached(statement)?.execute([])?;
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -170,6 +176,36 @@ impl Writer {
 
     fn fault_strikes(&self, point: FlushPoint) -> bool {
         self.fault.as_ref().is_some_and(|fault| fault(point, self.flushes))
+    }
+}
+
+/// What a command's writes are undone with: a savepoint of its own, or the whole transaction when it is alone.
+#[derive(Clone, Copy)]
+enum Scope {
+    Savepoint,
+    Transaction,
+}
+
+impl Scope {
+    fn begin(self) -> &'static [&'static str] {
+        match self {
+            Self::Savepoint => &["SAVEPOINT command"],
+            Self::Transaction => &[],
+        }
+    }
+
+    fn keep(self) -> &'static [&'static str] {
+        match self {
+            Self::Savepoint => &["RELEASE command"],
+            Self::Transaction => &[],
+        }
+    }
+
+    fn undo(self) -> &'static [&'static str] {
+        match self {
+            Self::Savepoint => &["ROLLBACK TO command", "RELEASE command"],
+            Self::Transaction => &["ROLLBACK", "BEGIN IMMEDIATE"],
+        }
     }
 }
 

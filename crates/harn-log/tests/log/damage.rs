@@ -127,7 +127,8 @@ async fn rebuild_of_a_damaged_log_keeps_the_documents_that_it_has() {
 async fn verify_names_rows_that_are_missing_out_of_order_or_not_json() {
     for (sql, problem) in [
         ("DELETE FROM log WHERE id BETWEEN 4 AND 6", "rows 4 to 6 are missing"),
-        ("DELETE FROM log WHERE id > 58", "the projections reach row 60, and the log ends at row 58"),
+        // Rows cut off the end are missed by the documents that they had changed.
+        ("DELETE FROM log WHERE id > 58", "tally session 1 differs from what the log says"),
         (
             "UPDATE log SET kind = 8 WHERE id = 5",
             "after row 4: the log is damaged: row 5 is of an unknown kind",

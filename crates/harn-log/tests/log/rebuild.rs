@@ -135,11 +135,6 @@ async fn verify_names_every_document_that_differs_and_rebuild_mends_it() {
     )
     .await;
     check_rebuild_mends(
-        "UPDATE meta SET value = 2 WHERE name = 'projected'",
-        &["the projections reach row 2, and the log ends at row 3"],
-    )
-    .await;
-    check_rebuild_mends(
         "UPDATE meta SET value = 9 WHERE name = 'projection'",
         &["the projections are of version 9, and this binary makes version 1"],
     )
@@ -169,10 +164,7 @@ fn rebuilt_again(data: &Path, last: SqliteLog) -> Option<String> {
 
 #[tokio::test]
 async fn opening_rebuilds_documents_that_are_outdated_or_gone() {
-    let behind = "they did not reach the end of the log";
     let damaged = "their table was damaged";
-    check_open_mends("UPDATE meta SET value = 2 WHERE name = 'projected'", TALLY, behind).await;
-    check_open_mends("DELETE FROM meta WHERE name = 'projected'; DELETE FROM doc", TALLY, behind).await;
     check_open_mends("DROP TABLE doc", TALLY, damaged).await;
     check_open_mends("ALTER TABLE doc DROP COLUMN body", TALLY, damaged).await;
     check_open_mends("DROP TABLE doc; CREATE TABLE doc (id TEXT)", TALLY, damaged).await;
