@@ -15,6 +15,13 @@ pub fn run(command: LogCommand) -> Result<ExitCode> {
     match command {
         LogCommand::Verify { data } => verify(&data.data),
         LogCommand::Rebuild { data } => {
+            // Taking the lock would make the directory that is to be looked after.
+            if !data.data.is_dir() {
+                anyhow::bail!(
+                    "there is no log in {}; give its data directory with --data",
+                    data.data.display()
+                );
+            }
             let _owner =
                 OwnerLock::acquire(&data.data).context("the log cannot be rebuilt while it is in use")?;
             let head = sqlite::rebuild(&data.data, &HarnessProjection)?;
