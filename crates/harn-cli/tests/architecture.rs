@@ -14,6 +14,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("harn-engine", &["harn-core", "harn-wire", "harn-model", "harn-policy"]),
     ("harn-harness", &["harn-core", "harn-log", "harn-policy", "harn-wire"]),
     ("harn-serve", &["harn-core", "harn-harness", "harn-wire"]),
+    ("harn-client", &["harn-core"]),
+    ("harn-conformance", &["harn-core", "harn-client"]),
     (
         "harn-cli",
         &[
@@ -25,6 +27,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "harn-engine",
             "harn-harness",
             "harn-serve",
+            "harn-client",
+            "harn-conformance",
         ],
     ),
     // Only ever a dev-dependency.

@@ -471,7 +471,7 @@ async fn a_revoked_key_is_no_key() {
     let (api, key) = local.bound("ann", &["*"], WorkspaceAccess::All).await;
     persona(&api, "act_auto", json!({})).await;
 
-    local.running.harness.revoke_key(key).await.unwrap();
+    local.running.harness.revoke_key(&harn_core::Actor::owner("owner"), key).await.unwrap();
 
     let answer = api.get("/v1/tasks").await;
     refused(&answer, 401, "unauthenticated");

@@ -76,12 +76,15 @@ fn script() -> Value {
             { "id": "a", "name": "read_file", "args": { "path": "notes.txt" } },
             { "id": "b", "name": "read_file", "args": { "path": "absent.txt" } } ] },
         { "tool_calls": [{ "id": "c", "name": "write_file", "args": { "path": "out.txt", "content": "x" } }] },
-        { "tool_calls": [{ "id": "d", "name": "run_command", "args": { "command": "true" } }] },
+        { "tool_calls": [{ "id": "d", "name": "run_command", "args": { "command": "touch made" } }] },
         { "tool_calls": [{ "id": "e", "name": "ask_user", "args": { "question": "sure?" } }] },
         { "text": "Done." },
         { "text": "Heard." },
         { "error": { "kind": "overloaded", "message": "busy" } },
-    ], "after": "error" })
+    ], "conversations": [
+        { "when": "Summarise this conversation", "responses": [{ "text": "They filled it." }] },
+        { "when": "[Summary of the earlier", "responses": [{ "text": "Going on." }] },
+    ], "after": "error", "context_window": 60_000 })
 }
 
 /// What every event of a run through all commands says, by kind.
@@ -116,10 +119,16 @@ async fn tell_all(folder: &Path) -> Vec<Value> {
     harness.append_session_message(&keyed("inject"), session.clone(), inject).await.unwrap();
     harness.respond(&call, denied, request(json!({ "approved": false, "reason": "no" }))).await.unwrap();
     let approved = request_of(harness, &first, 1).await;
-    harness.respond(&call, approved, request(json!({ "approved": true }))).await.unwrap();
+    let remembered = json!({ "approved": true, "remember": true, "scope": "session" });
+    let answered = harness.respond(&call, approved, request(remembered)).await.unwrap();
+    let rule = answered.response["remembered_rule_id"].as_str().unwrap().to_owned();
+    harness.remove_permission_rule(&keyed("forget"), rule).await.unwrap();
+    harness.put_permission_policy(&call, request(json!({ "read": ["docs/**"] }))).await.unwrap();
     let question = request_of(harness, &first, 2).await;
     harness.respond(&call, question, request(json!({ "answer": "yes" }))).await.unwrap();
     ended(harness, &first).await;
+    harness.undo_task(&call, first).await.unwrap();
+    fill_the_window(harness, workspace).await;
     let second = harness.submit_task(&call, session.clone(), submit("fail")).await.unwrap().id;
     ended(harness, &second).await;
     let fork = harness.fork_session(&call, session.clone(), Default::default()).await.unwrap().id;
@@ -139,6 +148,17 @@ async fn tell_all(folder: &Path) -> Vec<Value> {
             None => return events,
         }
     }
+}
+
+/// A session that grows too long for its model.
+async fn fill_the_window(harness: &harn_harness::Harness, workspace: &harn_core::WorkspaceId) {
+    let create = request(json!({ "workspace_id": workspace }));
+    let session = harness.create_session(&alice(), create).await.unwrap().id;
+    let long = request(json!({ "message": user(&"word ".repeat(50_000)) }));
+    harness.append_session_message(&alice(), session.clone(), long).await.unwrap();
+    let submit = request(json!({ "input": user("and now?") }));
+    let task = harness.submit_task(&alice(), session, submit).await.unwrap().id;
+    ended(harness, &task).await;
 }
 
 async fn request_of(

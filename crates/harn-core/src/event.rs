@@ -55,7 +55,7 @@ event_kinds! {
     SessionCreated = "session.created", "A session was created or forked.";
     SessionClosed = "session.closed", "A session was closed by a caller or expired.";
     SessionMessageAppended = "session.message_appended", "Any message entered a session's transcript, or its inbox while a run goes on.";
-    SessionCompacted = "session.compacted";
+    SessionCompacted = "session.compacted", "The older part of a transcript gave way to a summary, because it had grown too long for the model.";
     SessionTruncated = "session.truncated", "Turns were dropped from the end of a transcript.";
     SessionThreadForked = "session.thread_forked", "A session was forked; on the parent's stream.";
     SessionThreadMerged = "session.thread_merged";
@@ -97,6 +97,10 @@ event_kinds! {
     SessionUpdated = "vendor.harn.session_updated", "A session's summary, metadata or expiry was changed.";
     InboxDelivered = "vendor.harn.inbox_delivered", "Messages that had been waiting in the inbox reached the run.";
     QuestionAsked = "vendor.harn.question_asked", "A run asked a person a question; carries the request.";
+    TaskUndone = "vendor.harn.task_undone", "What a task did to files was put back, as far as that was possible.";
+    PermissionPolicyChanged = "vendor.harn.permission_policy_changed", "Somebody put another permission policy.";
+    PermissionRuleAdded = "vendor.harn.permission_rule_added", "A permission rule was added, or an answer remembered.";
+    PermissionRuleRemoved = "vendor.harn.permission_rule_removed", "A permission rule was removed.";
     FileWritten = "vendor.harn.file_written", "A caller wrote a workspace file through the API.";
 }
 

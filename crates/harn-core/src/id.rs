@@ -67,6 +67,7 @@ ids! {
     BranchId = "branch";
     OutcomeId = "outcome";
     /// A request to a person: an approval or a question.
+    RuleId = "rule";
     RequestId = "request";
     /// An API key's public name; the secret itself is never stored.
     KeyId = "key";

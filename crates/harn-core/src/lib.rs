@@ -4,7 +4,10 @@
 //! the event payloads and the REST surface. Everything else that a protocol needs lives in its edge.
 
 pub mod actor;
+pub mod budget;
+pub mod change;
 pub mod chat;
+pub mod decision;
 pub mod error;
 pub mod event;
 pub mod hash;
@@ -17,6 +20,7 @@ pub mod time;
 pub mod tool;
 
 pub use actor::{Actor, Scope, WorkspaceAccess};
+pub use decision::{Decision, EffectKind, Verdict};
 pub use error::{Code, Error, Result};
 pub use event::EventKind;
 pub use id::*;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::run::{Answer, EffectKey, Entry, Image, Reply, RunRecord, Seam};
+use crate::budget::Budget;
+use crate::run::{Answer, Change, EffectKey, Entry, Image, Node, Reply, RunRecord, Seam};
 use crate::tool::ToolSpec;
-use crate::{Error, Persona, Result};
+use crate::{AutonomyTier, Error, Persona, Result};
 
 /// Why a run's commit was refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,10 @@ pub trait RunPort: Send + Sync {
     async fn load(&self) -> Result<RunRecord, RunError>;
     /// One transaction: all entries or none.
     async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError>;
+    /// Keeps content under its hash, durably, before a commit refers to it.
+    async fn keep(&self, blobs: Vec<bytes::Bytes>) -> Result<(), RunError>;
+    /// Whether policy lets the run read a file of its workspace, for tools that look at many.
+    fn may_read(&self, path: &str) -> bool;
     /// Whether a `TakeInbox` at this seam would deliver anything now.
     async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError>;
     /// Answers to this run's requests that are in the journal, in order.
@@ -53,11 +58,21 @@ pub enum RunExit {
     Suspended,
 }
 
+/// Where a new run finds itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    pub persona: Option<&'a Persona>,
+    pub tier: AutonomyTier,
+    /// The workspace's folder; none for a workspace without files.
+    pub root: Option<&'a str>,
+    pub budget: Budget,
+}
+
 /// Runs tasks. Implemented by the engine.
 #[async_trait]
 pub trait Runner: Send + Sync {
     /// What a new run would be started with.
-    fn image(&self, persona: Option<&Persona>) -> Image;
+    fn image(&self, setting: &Setting<'_>) -> Image;
     /// Every tool there is, for listings.
     fn tools(&self) -> Arc<[ToolSpec]>;
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit;
@@ -94,10 +109,46 @@ pub struct FileWritten {
     pub bytes: u64,
 }
 
+/// Where a path leads, without opening anything there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// Relative to the root, links followed, `.` for the root itself; none when it leads out.
+    pub workspace_path: Option<String>,
+    /// Where it leads when that is outside.
+    pub host_path: Option<String>,
+    pub through_link: bool,
+}
+
+/// What came of putting one path back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Restored {
+    /// It is as it was before.
+    Done,
+    /// It was already as before.
+    Unchanged,
+    /// Left as it is, for this reason.
+    Refused(String),
+}
+
+/// Content that was kept, by hash.
+pub type Kept<'a> = &'a (dyn Fn(&str) -> Option<bytes::Bytes> + Sync);
+
 /// Access to a workspace's files, confined to its root. Paths are relative and use `/`. Blocking.
 pub trait WorkspaceFiles: Send + Sync {
     /// Checks that a root exists and is a folder; gives its canonical form.
     fn canonical_root(&self, root: &str) -> Result<String>;
     fn read(&self, root: &str, path: &str) -> Result<FileContent>;
     fn write(&self, root: &str, path: &str, content: &str) -> Result<FileWritten>;
+    /// Follows a path as far as it exists. A path that cannot be followed (too long, a loop) leads nowhere.
+    fn locate(&self, root: &str, path: &str) -> Located;
+    /// Puts back what changes undid, newest first, each path only if it is still as the change left it. Gives one
+    /// answer per path, in the order in which people would read them.
+    fn restore(&self, root: &str, changes: &[Change], kept: Kept<'_>) -> Result<Vec<(String, Restored)>>;
+    /// What differs now from a listing that was made before a command.
+    fn changes_since(
+        &self,
+        root: &str,
+        before: &std::collections::BTreeMap<String, Node>,
+    ) -> Result<Vec<Change>>;
 }

@@ -72,7 +72,7 @@ pub struct Workspace {
 }
 
 /// How much an agent may do by itself. A ceiling that no rule lifts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AutonomyTier {
     Shadow,

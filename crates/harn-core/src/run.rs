@@ -6,12 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::chat::{ModelAnswer, ModelRef, ModelRequest, Usage};
+pub use crate::budget::{Budget, Price, Spend};
+pub use crate::change::{Attachment, Change, MutationScope, MutationSession, Node, Plan, Stash, WritePlan};
+use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, Usage};
+use crate::decision::EffectKind;
+pub use crate::decision::{Decision, Verdict};
 use crate::hash::Sha256Hash;
 use crate::message::Message;
 use crate::resource::{AutonomyTier, Failure};
 use crate::tool::{Class, ToolCall, ToolResult, ToolSpec};
-use crate::{RequestId, SessionId, TaskId};
+use crate::{ArtifactId, RequestId, SessionId, TaskId};
 
 /// `kind:scope:n`, for example `llm:main:3`. Never a time, a line number or a provider's id.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,6 +89,42 @@ pub enum Request {
         call: ToolCall,
         prompt: String,
     },
+    /// The older part of the conversation gives way to a summary of it.
+    Compact(Compaction),
+}
+
+/// What a compaction did to the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compaction {
+    pub strategy: CompactionStrategy,
+    /// What stands in the place of the dropped messages.
+    pub summary: Arc<str>,
+    pub dropped: Arc<[ChatMessage]>,
+    /// How many of the newest messages stay as they are.
+    pub kept: usize,
+    pub tokens_before: u64,
+    pub tokens_after: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionStrategy {
+    /// A model wrote the summary.
+    Summary,
+    /// The model could not, so the older part is only referred to.
+    Truncate,
+}
+
+impl Request {
+    pub fn kind(&self) -> EffectKind {
+        match self {
+            Self::Inbox(_) => EffectKind::Inbox,
+            Self::Model(_) => EffectKind::Model,
+            Self::Tool(_) => EffectKind::Tool,
+            Self::Question { .. } => EffectKind::Question,
+            Self::Compact(_) => EffectKind::Compaction,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,10 +137,22 @@ pub struct Effect {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Completion {
-    Inbox { messages: Vec<Message> },
-    Model { answer: ModelAnswer },
-    ModelFailed { failure: Failure },
-    Tool { result: ToolResult },
+    Inbox {
+        messages: Vec<Message>,
+    },
+    Model {
+        answer: ModelAnswer,
+    },
+    ModelFailed {
+        failure: Failure,
+    },
+    Tool {
+        result: ToolResult,
+    },
+    /// The artifact that holds what was dropped; none when the compaction was denied and nothing changed.
+    Compacted {
+        artifact_id: Option<ArtifactId>,
+    },
 }
 
 /// How a run ended, in the program's own words.
@@ -129,6 +181,15 @@ pub trait Program: Send {
 pub struct Limits {
     pub max_model_calls: u32,
     pub max_output_tokens: u32,
+    /// Tokens that the model takes in, as far as we know; the conversation is compacted before it is full.
+    #[serde(default = "default_window")]
+    pub context_window: u64,
+    #[serde(default)]
+    pub budget: Budget,
+}
+
+fn default_window() -> u64 {
+    128_000
 }
 
 /// Everything that a run depends on besides its journal, recorded when it starts.
@@ -148,6 +209,24 @@ pub struct Manifest {
     pub tools: String,
     /// The transcript is the session's messages as they stood at this log id, the input last.
     pub history_up_to: u64,
+    /// Messages before this log id have given way to a summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<Compacted>,
+    #[serde(default)]
+    pub price: Option<Price>,
+    /// None for a run that cannot change anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<MutationSession>,
+}
+
+/// The summary that stands for the older part of a session's transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compacted {
+    /// The first message that is still told in full.
+    pub from: u64,
+    /// Hash of the blob that holds the summary.
+    pub summary: String,
+    pub artifact_id: ArtifactId,
 }
 
 /// What the engine contributes to a manifest: content that becomes blobs.
@@ -157,24 +236,9 @@ pub struct Image {
     pub semantics: u32,
     pub model: ModelRef,
     pub limits: Limits,
+    pub price: Option<Price>,
     pub system_prompt: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Allow,
-    Ask,
-    Deny,
-}
-
-/// What policy said about an effect, kept with the rule that said it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
-    pub verdict: Verdict,
-    pub rule: String,
-    pub reason: String,
 }
 
 /// What a person answered, as the run sees it.
@@ -218,16 +282,36 @@ pub enum JournalEntry {
         epoch: u64,
         /// Effective arguments of a tool; what is new since the previous call for a model.
         args: Value,
-        /// What reconciliation and undo need, for checkable effects.
-        plan: Option<WritePlan>,
+        /// What reconciliation and undo need.
+        plan: Option<Plan>,
+        /// What policy said, where it decides when the effect begins: about model calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
+        /// What a model call may spend at most, set aside until it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reserved: Option<Spend>,
     },
     Completed {
         key: EffectKey,
         completion: Completion,
+        /// What a command did to the files of the workspace.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<Change>,
+        /// What policy said, where it decides when the effect completes: about the inbox and compactions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
+        /// What a model call has cost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spent: Option<Spend>,
     },
 }
 
 impl JournalEntry {
+    /// A completion with nothing beside it.
+    pub fn completed(key: EffectKey, completion: Completion) -> Self {
+        Self::Completed { key, completion, changes: Vec::new(), decision: None, spent: None }
+    }
+
     pub fn name(&self) -> &'static str {
         match self {
             Self::Manifest { .. } => "manifest",
@@ -238,15 +322,6 @@ impl JournalEntry {
             Self::Completed { .. } => "completed",
         }
     }
-}
-
-/// A file write, described before it happens: the bytes before (kept as a blob) and the hash after.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WritePlan {
-    pub path: String,
-    /// Hash of the pre-image, also its blob; none when the file did not exist.
-    pub before: Option<String>,
-    pub after: String,
 }
 
 /// What the driver asks the harness to commit, in order, in one transaction.
@@ -264,22 +339,39 @@ pub enum Entry {
         call: ToolCall,
         prompt: String,
     },
-    /// A model call or an authorised tool call is about to be performed.
+    /// An authorised tool call is about to be performed.
     Begun {
         key: EffectKey,
         attempt: u32,
         args: Value,
-        plan: Option<WritePlan>,
+        plan: Option<Plan>,
         pre_image: Option<bytes::Bytes>,
+    },
+    /// A model call is about to be made; policy and budget decide within the commit.
+    BegunModel {
+        key: EffectKey,
+        attempt: u32,
+        model: ModelRef,
+        messages: usize,
+        /// At most so many, by a careful estimate.
+        input_tokens: u64,
+        output_tokens: u64,
     },
     Completed {
         key: EffectKey,
         completion: Completion,
+        changes: Vec<Change>,
+        attachments: Vec<Attachment>,
     },
     /// Takes what is pending for this seam; the delivery is the completion.
     TakeInbox {
         key: EffectKey,
         seam: Seam,
+    },
+    Compact {
+        key: EffectKey,
+        compaction: Compaction,
+        archive: bytes::Bytes,
     },
     Finished(RunEnd),
 }
@@ -288,6 +380,7 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     Done,
+    /// Policy decided. Anything but allow means that nothing of the entry happened.
     Decided(Decision),
     Delivered(Completion),
 }
@@ -300,6 +393,8 @@ pub struct RunRecord {
     pub manifest: Manifest,
     pub system_prompt: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
+    /// What stands for the part of the transcript before the history.
+    pub summary: Option<String>,
     pub history: Vec<Message>,
     /// The journal in commit order, without the manifest.
     pub journal: Vec<JournalEntry>,

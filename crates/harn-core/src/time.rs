@@ -20,6 +20,10 @@ impl Timestamp {
     pub fn plus_millis(self, millis: i64) -> Self {
         Self(self.0.saturating_add(millis))
     }
+
+    pub fn plus_seconds(self, seconds: u64) -> Self {
+        self.plus_millis(i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1000))
+    }
 }
 
 impl fmt::Display for Timestamp {

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::decision::Access;
+
 /// What may be done about an effect that was begun and has no completion after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +31,43 @@ pub enum SideEffect {
     Network,
 }
 
+/// The kinds of ACP: what a tool does, for icons and for rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    #[default]
+    Other,
+}
+
+/// What policy has to know about a tool's arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotations {
+    pub kind: ToolKind,
+    /// Arguments that are paths, and what happens there.
+    #[serde(default)]
+    pub paths: Vec<(String, Access)>,
+    /// The argument that is a shell command line.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// The boolean argument that asks for the network; with it the call's reach is `network`.
+    #[serde(default)]
+    pub network: Option<String>,
+    /// Arguments that are URLs or host names.
+    #[serde(default)]
+    pub urls: Vec<String>,
+    /// Operations in the words of hosts, such as `workspace.write_text`.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+}
+
 /// A tool as models, policies and clients see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -38,6 +77,8 @@ pub struct ToolSpec {
     pub output_schema: Value,
     pub class: Class,
     pub side_effect: SideEffect,
+    #[serde(default)]
+    pub annotations: Annotations,
 }
 
 /// One call that a model asked for. `id` is the provider's word for it, unique within a run.

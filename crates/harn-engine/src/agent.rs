@@ -3,32 +3,44 @@
 //! A turn: take what steers from the inbox, call the model, perform the tool calls that it asks for (neighbours that
 //! only read side by side, everything else one by one), join the results in call order, and again. When the model
 //! ends its turn, whatever is still in the inbox opens the next one; otherwise the run is done.
+//!
+//! Before a call for which the conversation has grown too long, its older part is summarised and gives way. A call
+//! that fails again and again in the same way is pointed out to the model, and in the end it ends the run.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use harn_core::Failure;
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Usage};
 use harn_core::message::Message;
 use harn_core::run::{
-    Completion, Effect, EffectKey, Limits, Program, Request, RunEnd, RunRecord, Seam, Step,
+    Compaction, Completion, Effect, EffectKey, Limits, Program, Request, RunEnd, RunRecord, Seam, Step,
 };
-use harn_core::tool::{Class, ToolCall, ToolResult, ToolSpec};
+use harn_core::tool::{Class, ToolCall, ToolOutcome, ToolResult, ToolSpec};
+use harn_core::{ArtifactId, Failure};
 
+use crate::compact;
+use crate::tokens;
 use crate::transcript::{conversation, plain, text_of};
 
 pub const PROGRAM: &str = "agent_loop";
 /// Raised when the loop would answer an old journal with other effects.
-pub const SEMANTICS: u32 = 1;
+pub const SEMANTICS: u32 = 2;
 /// The tool through which the model asks a person.
 pub const ASK_USER: &str = "ask_user";
 
 const SCOPE: &str = "main";
+/// From this many failures of exactly the same call on, the model is told.
+const REPEATED: u32 = 3;
+/// With this many, the run ends.
+const HOPELESS: u32 = 6;
 
 /// What the loop waits for.
 enum Phase {
     Inbox(Seam),
     Model,
+    /// The model summarises the messages before this one.
+    Summarising(usize),
+    Compacting(Compaction),
     Tools(ToolTurn),
     Over,
 }
@@ -57,6 +69,10 @@ pub struct AgentLoop {
     tool_calls: u32,
     /// The last thing that the model said.
     text: String,
+    /// How often exactly this call (its name and arguments) has failed since it last worked.
+    failures: HashMap<String, u32>,
+    /// The length of the conversation at which a compaction was last tried, so that none is tried in vain again.
+    tried_at: usize,
 }
 
 impl AgentLoop {
@@ -66,13 +82,22 @@ impl AgentLoop {
             system: Arc::clone(&record.system_prompt),
             tools: Arc::clone(&record.tools),
             limits: record.manifest.limits,
-            messages: Arc::new(conversation(&record.history)),
+            messages: Arc::new(
+                record
+                    .summary
+                    .iter()
+                    .map(|text| compact::stand_in(text))
+                    .chain(conversation(&record.history))
+                    .collect(),
+            ),
             phase: Phase::Over,
             counts: HashMap::new(),
             usage: Usage::default(),
             model_calls: 0,
             tool_calls: 0,
             text: String::new(),
+            failures: HashMap::new(),
+            tried_at: 0,
         }
     }
 
@@ -93,8 +118,51 @@ impl AgentLoop {
         Arc::make_mut(&mut self.messages).extend(heard);
     }
 
+    /// Calls the model, after a compaction if the conversation has become too long for it.
+    fn go_on(&mut self) -> Step {
+        let size = tokens::estimate(&self.messages) + tokens::overhead(&self.system, &self.tools);
+        let due = size > compact::threshold(&self.limits) && self.messages.len() > self.tried_at;
+        match due.then(|| compact::split(&self.messages, &self.limits)).flatten() {
+            Some(split) => self.summarise(split),
+            None => self.call_model(),
+        }
+    }
+
+    fn summarise(&mut self, split: usize) -> Step {
+        self.tried_at = self.messages.len();
+        self.model_calls += 1;
+        self.phase = Phase::Summarising(split);
+        let text = compact::as_text(&self.messages[..split], &self.limits);
+        let request = ModelRequest {
+            model: self.model.clone(),
+            system: compact::SUMMARISER.into(),
+            messages: Arc::new(vec![ChatMessage::User { text }]),
+            tools: Arc::from([]),
+            max_output_tokens: self.limits.max_output_tokens,
+        };
+        Step::Waiting(vec![Effect { key: self.key("llm", "compact"), request: Request::Model(request) }])
+    }
+
+    fn summarised(&mut self, split: usize, summary: Option<&str>) -> Step {
+        let fixed = tokens::overhead(&self.system, &self.tools);
+        let compaction = compact::compaction(&self.messages, split, summary, fixed);
+        self.phase = Phase::Compacting(compaction.clone());
+        Step::Waiting(vec![Effect { key: self.key("compact", SCOPE), request: Request::Compact(compaction) }])
+    }
+
+    /// The older part gives way once that is recorded; if it may not, the conversation stays as it is.
+    fn compacted(&mut self, compaction: &Compaction, artifact: Option<&ArtifactId>) -> Step {
+        if artifact.is_some() {
+            let kept = self.messages.len() - compaction.kept;
+            let messages = Arc::make_mut(&mut self.messages);
+            messages.splice(..kept, [compact::stand_in(&compaction.summary)]);
+            self.tried_at = 0;
+        }
+        self.call_model()
+    }
+
     fn call_model(&mut self) -> Step {
-        if self.model_calls == self.limits.max_model_calls {
+        if self.model_calls >= self.limits.max_model_calls {
             let message =
                 format!("The run reached its limit of {} model calls.", self.limits.max_model_calls);
             return self.fail(Failure::new("iteration_limit", message));
@@ -175,9 +243,29 @@ impl AgentLoop {
         if turn.next < turn.calls.len() {
             return self.hand_out();
         }
-        let joined: Vec<ChatMessage> = turn.results.drain(..).flatten().map(as_message).collect();
-        Arc::make_mut(&mut self.messages).extend(joined);
+        let done: Vec<(ToolCall, ToolResult)> =
+            turn.calls.drain(..).zip(turn.results.drain(..).flatten()).collect();
+        for (call, result) in done {
+            let times = self.count_failure(&call, &result);
+            if times >= HOPELESS {
+                let message = format!("Exactly the same call of `{}` failed {times} times.", call.name);
+                return self.fail(Failure::new("repeated_failure", message));
+            }
+            Arc::make_mut(&mut self.messages).push(as_message(result, times));
+        }
         self.take_inbox(Seam::BeforeModel)
+    }
+
+    /// How often this call has failed by now, without having worked in between.
+    fn count_failure(&mut self, call: &ToolCall, result: &ToolResult) -> u32 {
+        let same = format!("{} {}", call.name, serde_json::Value::Object(call.args.clone()));
+        if result.outcome == ToolOutcome::Ok {
+            self.failures.remove(&same);
+            return 0;
+        }
+        let times = self.failures.entry(same).or_insert(0);
+        *times += 1;
+        *times
     }
 
     fn fail(&mut self, failure: Failure) -> Step {
@@ -204,7 +292,7 @@ impl Program for AgentLoop {
         match (&self.phase, completion) {
             (Phase::Inbox(Seam::BeforeModel), Completion::Inbox { messages }) => {
                 self.hear(messages);
-                self.call_model()
+                self.go_on()
             }
             (Phase::Inbox(Seam::LoopExit), Completion::Inbox { messages }) if messages.is_empty() => {
                 let text = std::mem::take(&mut self.text);
@@ -216,6 +304,22 @@ impl Program for AgentLoop {
             }
             (Phase::Model, Completion::Model { answer }) => self.answered(answer),
             (Phase::Model, Completion::ModelFailed { failure }) => self.fail(failure.clone()),
+            (Phase::Summarising(split), Completion::Model { answer }) => {
+                let split = *split;
+                self.usage += answer.usage;
+                self.summarised(split, Some(&answer.text))
+            }
+            (Phase::Summarising(_), Completion::ModelFailed { failure }) if is_final(failure) => {
+                self.fail(failure.clone())
+            }
+            (Phase::Summarising(split), Completion::ModelFailed { .. }) => {
+                let split = *split;
+                self.summarised(split, None)
+            }
+            (Phase::Compacting(compaction), Completion::Compacted { artifact_id }) => {
+                let compaction = compaction.clone();
+                self.compacted(&compaction, artifact_id.as_ref())
+            }
             (Phase::Tools(_), Completion::Tool { result }) => self.tool_done(key, result),
             _ => self
                 .fail(Failure::new("journal_mismatch", format!("`{key}` was completed by something else."))),
@@ -231,8 +335,18 @@ fn request_of(call: &ToolCall) -> Request {
     }
 }
 
-fn as_message(result: ToolResult) -> ChatMessage {
-    let output = plain(&result.output);
+/// A failure that another call would only repeat.
+fn is_final(failure: &Failure) -> bool {
+    matches!(failure.code.as_str(), "budget_exhausted" | "denied")
+}
+
+fn as_message(result: ToolResult, failures: u32) -> ChatMessage {
+    let mut output = plain(&result.output);
+    if failures >= REPEATED {
+        output.push_str(&format!(
+            "\n[Exactly this call has now failed {failures} times. Do something else, or say what is in the way.]"
+        ));
+    }
     ChatMessage::Tool { call_id: result.call_id, name: result.name, outcome: result.outcome, output }
 }
 

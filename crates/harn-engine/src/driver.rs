@@ -13,18 +13,18 @@ use harn_core::Failure;
 use harn_core::chat::ModelRequest;
 use harn_core::ports::{RunError, RunExit, RunPort, Signal};
 use harn_core::run::{
-    Answer, Completion, Decision, Effect, EffectKey, Entry, JournalEntry, Program, Reply, Request, RunEnd,
-    RunRecord, Step, Verdict, WritePlan,
+    Answer, Completion, Decision, Effect, EffectKey, Entry, JournalEntry, Plan, Program, Reply, Request,
+    RunEnd, RunRecord, Step,
 };
-use harn_core::tool::{Class, ToolCall, ToolOutcome, ToolSpec};
-use serde_json::{Map, Value, json};
+use harn_core::tool::{ToolCall, ToolSpec};
+use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{ASK_USER, AgentLoop, PROGRAM, SEMANTICS};
-use crate::perform::{call_model, call_tool, denied, failed, interrupted, tool_completion};
+use crate::agent::{AgentLoop, PROGRAM, SEMANTICS};
+use crate::perform::{KeepInRun, Performed, SightOfRun, call_model, call_tool};
 use crate::runner::EngineOptions;
-use crate::tools::{Prepared, Reconciled, Tool, ToolContext};
+use crate::tools::{Prepared, ToolContext};
 
 pub async fn run(options: &EngineOptions, port: Arc<dyn RunPort>) -> RunExit {
     let record = match port.load().await {
@@ -50,26 +50,28 @@ pub async fn run(options: &EngineOptions, port: Arc<dyn RunPort>) -> RunExit {
 
 /// How far an effect had come according to the journal.
 #[derive(Default)]
-struct Progress {
-    decision: Option<Decision>,
-    asked: bool,
-    answer: Option<Answer>,
-    begun: Option<Begun>,
+pub(crate) struct Progress {
+    pub decision: Option<Decision>,
+    /// How often people were asked about it.
+    pub asked: usize,
+    pub answers: Vec<Answer>,
+    pub begun: Option<Begun>,
 }
 
-struct Begun {
-    attempt: u32,
-    args: Value,
-    plan: Option<WritePlan>,
+pub(crate) struct Begun {
+    pub attempt: u32,
+    pub args: Value,
+    pub plan: Option<Plan>,
 }
 
 /// What to do once an entry is durable.
-enum After {
+pub(crate) enum After {
     Nothing,
-    /// Policy has decided about this call.
-    Decide(EffectKey, ToolCall),
-    /// The inbox has delivered.
-    Deliver(EffectKey),
+    /// Policy has decided about this effect, and nothing else has happened yet.
+    Decide(EffectKey, Request),
+    /// Allowed, it has happened within the commit; otherwise policy has decided.
+    Commit(EffectKey, Request),
+    /// Allowed, the model is called now.
     Model(EffectKey, ModelRequest),
     Tool(EffectKey, ToolCall, Map<String, Value>, Prepared),
 }
@@ -77,33 +79,36 @@ enum After {
 /// What a completion still needs.
 enum Done {
     /// To be journaled.
-    Fresh(Completion),
+    Fresh(Performed),
     /// Nothing: its commit was its journal entry.
     Journaled(Completion),
 }
 
-struct Driver<'a> {
-    options: &'a EngineOptions,
-    port: Arc<dyn RunPort>,
+pub(crate) struct Driver<'a> {
+    pub(crate) options: &'a EngineOptions,
+    pub(crate) port: Arc<dyn RunPort>,
     program: Box<dyn Program>,
     supported: bool,
-    tools: Arc<[ToolSpec]>,
-    ctx: ToolContext,
-    progress: HashMap<EffectKey, Progress>,
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) ctx: ToolContext,
+    pub(crate) progress: HashMap<EffectKey, Progress>,
     recorded: VecDeque<(EffectKey, Completion)>,
     /// To be committed next, in order.
-    batch: Vec<(Entry, After)>,
+    pub(crate) batch: Vec<(Entry, After)>,
     /// Completions that the program has not seen.
     done: VecDeque<(EffectKey, Done)>,
-    running: JoinSet<(EffectKey, Completion)>,
-    /// Calls that wait for a person.
-    waiting: BTreeMap<EffectKey, (ToolCall, Ask)>,
+    running: JoinSet<(EffectKey, Performed)>,
+    /// Effects that wait for a person.
+    pub(crate) waiting: BTreeMap<EffectKey, (Request, Wait)>,
+    /// How many answers to each effect have been taken up.
+    pub(crate) heard: HashMap<EffectKey, usize>,
 }
 
+/// What a person has to say.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
+pub(crate) enum Wait {
     Approval,
-    Question,
+    Reply,
 }
 
 impl<'a> Driver<'a> {
@@ -118,17 +123,26 @@ impl<'a> Driver<'a> {
         let root = manifest.root.as_ref().map(PathBuf::from);
         Self {
             options,
-            port,
             supported: manifest.program == PROGRAM && manifest.semantics == SEMANTICS,
             program: Box::new(AgentLoop::new(&record)),
             tools: Arc::clone(&record.tools),
-            ctx: ToolContext { root, guard: options.guard.clone(), cancel },
+            ctx: ToolContext {
+                root,
+                guard: options.guard.clone(),
+                keep: Arc::new(KeepInRun(Arc::clone(&port))),
+                sight: Arc::new(SightOfRun(Arc::clone(&port))),
+                stashes: Arc::clone(&options.stashes),
+                background: Arc::default(),
+                cancel,
+            },
             progress,
             recorded,
             batch: Vec::new(),
             done: VecDeque::new(),
             running: JoinSet::new(),
             waiting: BTreeMap::new(),
+            heard: HashMap::new(),
+            port,
         }
     }
 
@@ -186,9 +200,9 @@ impl<'a> Driver<'a> {
     fn give(&mut self, key: EffectKey, done: Done) -> Step {
         match done {
             Done::Journaled(completion) => self.program.resume(&key, &completion),
-            Done::Fresh(completion) => {
-                let step = self.program.resume(&key, &completion);
-                self.batch.push((Entry::Completed { key, completion }, After::Nothing));
+            Done::Fresh(performed) => {
+                let step = self.program.resume(&key, &performed.completion);
+                self.batch.push((performed.entry(key), After::Nothing));
                 step
             }
         }
@@ -211,20 +225,31 @@ impl<'a> Driver<'a> {
 
     async fn follow(&mut self, after: After, reply: Reply) {
         match (after, reply) {
-            (After::Decide(key, call), Reply::Decided(decision)) => self.decided(key, call, &decision).await,
-            (After::Deliver(key), Reply::Delivered(completion)) => {
+            (After::Decide(key, request), Reply::Decided(decision)) => {
+                self.decided(key, request, &decision).await
+            }
+            (After::Commit(key, request), Reply::Decided(decision)) => {
+                self.decided(key, request, &decision).await
+            }
+            (After::Commit(key, request), Reply::Done) => {
+                self.waiting.insert(key, (request, Wait::Reply));
+            }
+            (After::Commit(key, _), Reply::Delivered(completion)) => {
                 self.done.push_back((key, Done::Journaled(completion)));
+            }
+            (After::Model(key, request), Reply::Decided(decision)) => {
+                self.decided(key, Request::Model(request), &decision).await
             }
             (After::Model(key, request), _) => {
                 let models = self.options.models.clone();
-                self.running.spawn(async move { (key, call_model(models, request).await) });
+                self.running.spawn(async move { (key, call_model(models, request).await.into()) });
             }
             (After::Tool(key, call, args, prepared), _) => self.perform(key, call, args, Some(prepared)),
-            _ => {}
+            (After::Nothing | After::Decide(..), _) => {}
         }
     }
 
-    fn perform(
+    pub(crate) fn perform(
         &mut self,
         key: EffectKey,
         call: ToolCall,
@@ -232,136 +257,14 @@ impl<'a> Driver<'a> {
         prepared: Option<Prepared>,
     ) {
         let Some(tool) = self.options.registry.get(&call.name) else {
-            return self.complete(key, unknown(&call));
+            return self.complete(key, crate::authorise::unknown(&call));
         };
         let ctx = self.ctx.clone();
         self.running.spawn(async move { (key, call_tool(tool, ctx, call, args, prepared).await) });
     }
 
-    fn complete(&mut self, key: EffectKey, completion: Completion) {
-        self.done.push_back((key, Done::Fresh(completion)));
-    }
-
-    /// Takes an effect from wherever its entries end.
-    async fn admit(&mut self, Effect { key, request }: Effect) -> Result<(), RunError> {
-        let progress = self.progress.remove(&key).unwrap_or_default();
-        match request {
-            Request::Inbox(seam) => {
-                if self.port.inbox_waiting(seam).await? {
-                    let after = After::Deliver(key.clone());
-                    self.batch.push((Entry::TakeInbox { key, seam }, after));
-                } else {
-                    self.complete(key, Completion::Inbox { messages: Vec::new() });
-                }
-            }
-            Request::Model(request) => {
-                // A lost model call is made again; the attempt shows that it may have been paid for twice.
-                let attempt = progress.begun.map_or(1, |begun| begun.attempt + 1);
-                let args = json!({ "model": request.model, "messages": request.messages.len() });
-                let begun = Entry::Begun { key: key.clone(), attempt, args, plan: None, pre_image: None };
-                self.batch.push((begun, After::Model(key, request)));
-            }
-            Request::Question { call, prompt } => self.admit_question(key, call, prompt, progress),
-            Request::Tool(call) => self.admit_tool(key, call, progress).await,
-        }
-        Ok(())
-    }
-
-    fn admit_question(&mut self, key: EffectKey, call: ToolCall, prompt: String, progress: Progress) {
-        if self.class_of(&call.name).is_none() {
-            return self.complete(key, unknown(&call));
-        }
-        match progress.answer {
-            Some(answer) => self.complete(key, reply_to(&call, &answer)),
-            None => {
-                if !progress.asked {
-                    let entry = Entry::Question { key: key.clone(), call: call.clone(), prompt };
-                    self.batch.push((entry, After::Nothing));
-                }
-                self.waiting.insert(key, (call, Ask::Question));
-            }
-        }
-    }
-
-    async fn admit_tool(&mut self, key: EffectKey, call: ToolCall, progress: Progress) {
-        let (Some(class), Some(tool)) = (self.class_of(&call.name), self.options.registry.get(&call.name))
-        else {
-            return self.complete(key, unknown(&call));
-        };
-        if let Some(begun) = progress.begun {
-            return self.take_up(key, call, class, &*tool, begun).await;
-        }
-        match (progress.decision, progress.answer) {
-            (None, _) => {
-                let entry = Entry::Requested { key: key.clone(), call: call.clone(), class };
-                self.batch.push((entry, After::Decide(key, call)));
-            }
-            (Some(_), Some(answer)) => self.answered(key, call, answer).await,
-            (Some(decision), None) => self.decided(key, call, &decision).await,
-        }
-    }
-
-    /// An effect that was begun and has no completion: what may be done about it depends on its class.
-    async fn take_up(&mut self, key: EffectKey, call: ToolCall, class: Class, tool: &dyn Tool, begun: Begun) {
-        let args = begun.args.as_object().cloned().unwrap_or_default();
-        match (class, begun.plan) {
-            (Class::Checkable, Some(plan)) => match tool.reconcile(&self.ctx, &plan).await {
-                Reconciled::Done(output) => {
-                    self.complete(key, tool_completion(&call, ToolOutcome::Ok, output))
-                }
-                Reconciled::NotDone => self.begin(key, call, args, begun.attempt + 1).await,
-                Reconciled::Unknown => self.complete(key, interrupted(&call)),
-            },
-            _ => self.complete(key, interrupted(&call)),
-        }
-    }
-
-    async fn decided(&mut self, key: EffectKey, call: ToolCall, decision: &Decision) {
-        match decision.verdict {
-            Verdict::Allow => {
-                let args = call.args.clone();
-                self.begin(key, call, args, 1).await;
-            }
-            Verdict::Deny => self.complete(key, denied(&call, Some(&decision.reason))),
-            Verdict::Ask => {
-                self.waiting.insert(key, (call, Ask::Approval));
-            }
-        }
-    }
-
-    async fn answered(&mut self, key: EffectKey, call: ToolCall, answer: Answer) {
-        if !answer.approved {
-            return self.complete(key, denied(&call, answer.reason.as_deref()));
-        }
-        let args = answer.args.unwrap_or_else(|| call.args.clone());
-        self.begin(key, call, args, 1).await;
-    }
-
-    /// An authorised call. Reads are performed at once; anything else is begun durably first.
-    async fn begin(&mut self, key: EffectKey, call: ToolCall, args: Map<String, Value>, attempt: u32) {
-        if self.class_of(&call.name) == Some(Class::Read) {
-            return self.perform(key, call, args, None);
-        }
-        let Some(tool) = self.options.registry.get(&call.name) else {
-            return self.complete(key, unknown(&call));
-        };
-        match tool.prepare(&self.ctx, &args).await {
-            Err(failure) => self.complete(key, failed(&call, &failure.message)),
-            Ok(prepared) => {
-                let (plan, pre_image) = match &prepared {
-                    Prepared::Write(write) => (Some(write.plan.clone()), write.pre_image.clone()),
-                    Prepared::Ready => (None, None),
-                };
-                let recorded = Value::Object(args.clone());
-                let entry = Entry::Begun { key: key.clone(), attempt, args: recorded, plan, pre_image };
-                self.batch.push((entry, After::Tool(key, call, args, prepared)));
-            }
-        }
-    }
-
-    /// Only tools of the run's own list exist for it, whatever has been added since.
-    fn class_of(&self, name: &str) -> Option<Class> {
-        self.tools.iter().find(|tool| tool.name == name).map(|tool| tool.class)
+    pub(crate) fn complete(&mut self, key: EffectKey, performed: impl Into<Performed>) {
+        self.done.push_back((key, Done::Fresh(performed.into())));
     }
 
     /// Waits for an effect or for news. Gives the exit when there is nothing left to wait for here.
@@ -377,8 +280,8 @@ impl<'a> Driver<'a> {
         }
         let signal = tokio::select! {
             Some(finished) = self.running.join_next() => {
-                if let Ok((key, completion)) = finished {
-                    self.complete(key, completion);
+                if let Ok((key, performed)) = finished {
+                    self.complete(key, performed);
                 }
                 return Ok(None);
             }
@@ -391,22 +294,11 @@ impl<'a> Driver<'a> {
         }
     }
 
-    async fn hear_answers(&mut self) -> Result<(), RunError> {
-        for (key, answer) in self.port.answers().await? {
-            match self.waiting.remove(&key) {
-                Some((call, Ask::Question)) => self.complete(key, reply_to(&call, &answer)),
-                Some((call, Ask::Approval)) => self.answered(key, call, answer).await,
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Running effects may finish and are recorded; nothing new is begun. The harness decides how long that takes.
     async fn drain(&mut self) -> Result<RunExit, RunError> {
         while let Some(finished) = self.running.join_next().await {
-            if let Ok((key, completion)) = finished {
-                self.port.commit(vec![Entry::Completed { key, completion }]).await?;
+            if let Ok((key, performed)) = finished {
+                self.port.commit(vec![performed.entry(key)]).await?;
             }
         }
         Ok(RunExit::Suspended)
@@ -429,31 +321,17 @@ fn read_journal(
             JournalEntry::Requested { key, decision, .. } => {
                 progress.entry(key).or_default().decision = Some(decision);
             }
-            JournalEntry::Asked { key, .. } => progress.entry(key).or_default().asked = true,
+            JournalEntry::Asked { key, .. } => progress.entry(key).or_default().asked += 1,
             JournalEntry::Answered { key, answer, .. } => {
-                progress.entry(key).or_default().answer = Some(answer)
+                progress.entry(key).or_default().answers.push(answer);
             }
             JournalEntry::Begun { key, attempt, args, plan, .. } => {
                 progress.entry(key).or_default().begun = Some(Begun { attempt, args, plan });
             }
-            JournalEntry::Completed { key, completion } => recorded.push_back((key, completion)),
+            JournalEntry::Completed { key, completion, .. } => recorded.push_back((key, completion)),
         }
     }
     (progress, recorded)
-}
-
-fn reply_to(call: &ToolCall, answer: &Answer) -> Completion {
-    if answer.approved {
-        return tool_completion(call, ToolOutcome::Ok, answer.reply.clone().unwrap_or(Value::Null));
-    }
-    denied(call, answer.reason.as_deref())
-}
-
-fn unknown(call: &ToolCall) -> Completion {
-    if call.name == ASK_USER {
-        return failed(call, "`ask_user` needs the argument `question`, a string.");
-    }
-    failed(call, &format!("There is no tool `{}` in this run.", call.name))
 }
 
 fn failure_end(code: &str, message: &str) -> RunEnd {

@@ -3,10 +3,14 @@
 //! The program ([`agent::AgentLoop`]) is deterministic and does no I/O; the driver ([`driver`]) does all of it.
 
 pub mod agent;
+mod authorise;
+mod compact;
 mod driver;
 pub mod guard;
 mod perform;
+mod prompt;
 mod runner;
+mod tokens;
 pub mod tools;
 mod transcript;
 

@@ -1,18 +1,65 @@
 //! Performing one effect: the model call or the tool call itself, whatever comes of it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use bytes::Bytes;
 use futures::FutureExt;
 use harn_core::Failure;
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest};
-use harn_core::run::Completion;
+use harn_core::ports::RunPort;
+use harn_core::run::{Attachment, Change, Completion, EffectKey, Entry};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
 use harn_model::{Models, collect};
 use serde_json::{Map, Value, json};
 
-use crate::tools::{Prepared, Tool, ToolContext};
+use crate::tools::{Keep, Prepared, Sight, Tool, ToolContext, ToolFailure, ToolOutput};
+
+/// What came of an effect, and what is recorded with it.
+pub struct Performed {
+    pub completion: Completion,
+    pub changes: Vec<Change>,
+    pub attachments: Vec<Attachment>,
+}
+
+impl From<Completion> for Performed {
+    fn from(completion: Completion) -> Self {
+        Self { completion, changes: Vec::new(), attachments: Vec::new() }
+    }
+}
+
+impl Performed {
+    pub fn entry(self, key: EffectKey) -> Entry {
+        let Self { completion, changes, attachments } = self;
+        Entry::Completed { key, completion, changes, attachments }
+    }
+}
+
+/// Tools keep content through the port of their run.
+pub struct KeepInRun(pub Arc<dyn RunPort>);
+
+#[async_trait]
+impl Keep for KeepInRun {
+    async fn keep(&self, blobs: Vec<Bytes>) -> Result<(), ToolFailure> {
+        self.0.keep(blobs).await.map_err(|_| {
+            ToolFailure::new(
+                "What is there now could not be kept for undo, so nothing was done. Try again later.",
+            )
+        })
+    }
+}
+
+/// What policy lets a run read.
+pub struct SightOfRun(pub Arc<dyn RunPort>);
+
+impl Sight for SightOfRun {
+    fn may_read(&self, path: &str) -> bool {
+        self.0.may_read(path)
+    }
+}
 
 pub async fn call_model(models: Models, request: ModelRequest) -> Completion {
     let Some(model) = models.get(&request.model) else {
@@ -58,7 +105,7 @@ pub async fn call_tool(
     call: ToolCall,
     args: Map<String, Value>,
     prepared: Option<Prepared>,
-) -> Completion {
+) -> Performed {
     let work = async {
         let prepared = match prepared {
             Some(prepared) => prepared,
@@ -67,9 +114,23 @@ pub async fn call_tool(
         tool.perform(&ctx, &args, prepared).await
     };
     match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(Ok(output)) => tool_completion(&call, ToolOutcome::Ok, output),
-        Ok(Err(failure)) => failed(&call, &failure.message),
-        Err(_) => failed(&call, "The tool failed inside Harn. This is a defect."),
+        Ok(Ok(ToolOutput { mut value, changes, mut attachments })) => {
+            // Before anything is journaled: what has been written down cannot be taken back.
+            harn_policy::redact_value(&mut value);
+            attachments.iter_mut().for_each(redact_attachment);
+            let completion = tool_completion(&call, ToolOutcome::Ok, value);
+            Performed { completion, changes, attachments }
+        }
+        Ok(Err(failure)) => failed(&call, &harn_policy::redact(&failure.message)).into(),
+        Err(_) => failed(&call, "The tool failed inside Harn. This is a defect.").into(),
+    }
+}
+
+fn redact_attachment(attachment: &mut Attachment) {
+    if let Ok(text) = str::from_utf8(&attachment.bytes)
+        && let Cow::Owned(redacted) = harn_policy::redact(text)
+    {
+        attachment.bytes = redacted.into();
     }
 }
 

@@ -3,22 +3,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use harn_core::Persona;
 use harn_core::chat::ModelRef;
-use harn_core::ports::{RunExit, RunPort, Runner};
-use harn_core::run::{Image, Limits};
+use harn_core::ports::{RunExit, RunPort, Runner, Setting};
+use harn_core::run::{Budget, Image, Limits};
 use harn_core::tool::ToolSpec;
-use harn_model::Models;
+use harn_model::{ModelCard, Models};
 
 use crate::agent::{PROGRAM, SEMANTICS};
 use crate::driver;
 use crate::guard::GuardCommand;
-use crate::tools::Registry;
-
-const SYSTEM_PROMPT: &str = "You are Harn's built-in agent. You work inside one workspace folder with the tools that \
-    you are given; paths are relative to its root. Prefer reading before writing. Changes and commands may need a \
-    person's approval: a denied call was not performed, and an interrupted one may or may not have been. When the work \
-    is done, say in a few plain sentences what you did and what you could not do.";
+use crate::prompt;
+use crate::tools::{Registry, Stashes};
 
 /// What the engine is made of.
 #[derive(Clone)]
@@ -28,14 +23,20 @@ pub struct EngineOptions {
     pub model: ModelRef,
     pub registry: Registry,
     pub guard: GuardCommand,
+    pub stashes: Arc<Stashes>,
     pub limits: Limits,
 }
 
 impl EngineOptions {
     /// The built-in tools and ordinary limits.
     pub fn new(models: Models, model: ModelRef, guard: GuardCommand) -> Self {
-        let limits = Limits { max_model_calls: 50, max_output_tokens: 8192 };
-        Self { models, model, registry: Registry::builtin(), guard, limits }
+        let limits = Limits {
+            max_model_calls: 50,
+            max_output_tokens: 8192,
+            context_window: ModelCard::default().context_window,
+            budget: Budget::default(),
+        };
+        Self { models, model, registry: Registry::builtin(), guard, stashes: Arc::default(), limits }
     }
 }
 
@@ -50,19 +51,31 @@ impl Engine {
     }
 }
 
+fn quarter(window: u64) -> u32 {
+    u32::try_from(window / 4).unwrap_or(u32::MAX)
+}
+
 #[async_trait]
 impl Runner for Engine {
-    fn image(&self, persona: Option<&Persona>) -> Image {
-        let allowed = persona.map(|persona| persona.tools.as_slice()).unwrap_or_default();
+    fn image(&self, setting: &Setting<'_>) -> Image {
+        let allowed = setting.persona.map(|persona| persona.tools.as_slice()).unwrap_or_default();
         let specs = self.options.registry.specs();
         let tools =
             specs.iter().filter(|tool| allowed.is_empty() || allowed.contains(&tool.name)).cloned().collect();
+        let model = self.options.model.clone();
+        let card = self.options.models.get(&model).map(|model| model.card()).unwrap_or_default();
         Image {
             program: PROGRAM,
             semantics: SEMANTICS,
-            model: self.options.model.clone(),
-            limits: self.options.limits,
-            system_prompt: SYSTEM_PROMPT.into(),
+            model,
+            limits: Limits {
+                context_window: card.context_window,
+                // An answer may not take the room that the conversation needs.
+                max_output_tokens: self.options.limits.max_output_tokens.min(quarter(card.context_window)),
+                ..self.options.limits
+            },
+            price: card.price,
+            system_prompt: prompt::system(setting).into(),
             tools,
         }
     }

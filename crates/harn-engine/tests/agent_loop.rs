@@ -14,17 +14,29 @@ use harn_engine::tools::Registry;
 use serde_json::{Map, json};
 
 fn record(max_model_calls: u32, history: Vec<Message>) -> RunRecord {
+    record_with(max_model_calls, 1_000_000, history)
+}
+
+fn record_with(max_model_calls: u32, context_window: u64, history: Vec<Message>) -> RunRecord {
     let manifest = Manifest {
         program: PROGRAM.into(),
         semantics: SEMANTICS,
         model: ModelRef { provider: "test".into(), model: "m".into() },
         tier: AutonomyTier::ActAuto,
-        limits: Limits { max_model_calls, max_output_tokens: 100 },
+        limits: Limits {
+            max_model_calls,
+            max_output_tokens: 100,
+            context_window,
+            budget: Default::default(),
+        },
         seed: 1,
         root: None,
         system_prompt: String::new(),
         tools: String::new(),
         history_up_to: 0,
+        compacted: None,
+        price: None,
+        mutation: None,
     };
     let tools = Registry::builtin().specs();
     let (task_id, session_id) = ("task_1".into(), "session_1".into());
@@ -34,6 +46,7 @@ fn record(max_model_calls: u32, history: Vec<Message>) -> RunRecord {
         manifest,
         system_prompt: Arc::from("s"),
         tools,
+        summary: None,
         history,
         journal: Vec::new(),
     }
@@ -104,6 +117,9 @@ fn effect(effect: &Effect) -> String {
         Request::Inbox(_) | Request::Model(_) => effect.key.to_string(),
         Request::Tool(call) => format!("{}={}", effect.key, call.id),
         Request::Question { prompt, .. } => format!("{}?{prompt}", effect.key),
+        Request::Compact(compaction) => {
+            format!("{}={}+{}", effect.key, compaction.dropped.len(), compaction.kept)
+        }
     }
 }
 
@@ -280,4 +296,110 @@ fn a_cancelled_call_in_the_history_gets_a_result_that_says_so() {
         })
         .collect();
     assert_eq!(outcomes, [("x", ToolOutcome::Interrupted), ("y", ToolOutcome::Ok)]);
+}
+
+fn key(text: &str) -> EffectKey {
+    let (kind, rest) = text.split_once(':').unwrap();
+    let (scope, n) = rest.split_once(':').unwrap();
+    EffectKey::new(kind, scope, n.parse().unwrap())
+}
+
+/// A long talk of which the last turn is short, in a window that it fills.
+fn long_talk() -> RunRecord {
+    let long = |n: usize| said(&format!("{n} see artifact_01JZ0123456789 {}", "word ".repeat(3000)));
+    record_with(9, 24_000, vec![long(1), long(2), long(3), long(4), long(5), said("and now?")])
+}
+
+fn request_of(step: Step) -> Request {
+    let Step::Waiting(mut effects) = step else { panic!("it is over") };
+    effects.remove(0).request
+}
+
+/// Plays a compaction up to the point where the harness is asked to record it.
+fn compacting(summary: Completion) -> (AgentLoop, harn_core::run::Compaction) {
+    let mut program = AgentLoop::new(&long_talk());
+    program.start();
+    let step = program.resume(&key("inbox:before_model:1"), &inbox(&[]));
+    assert_eq!(shown(&step), "llm:compact:1");
+    let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
+    let ChatMessage::User { text } = &call.messages[0] else { panic!("one message") };
+    assert!(text.contains("person: 1 see") && call.tools.is_empty(), "{text}");
+    let step = program.resume(&key("llm:compact:1"), &summary);
+    let Request::Compact(compaction) = request_of(step) else { panic!("it compacts") };
+    (program, compaction)
+}
+
+#[test]
+fn a_conversation_that_fills_the_window_gives_way_to_a_summary() {
+    let (mut program, compaction) = compacting(answer("They counted to five.", &[], EndTurn));
+    assert_eq!((compaction.dropped.len(), compaction.kept), (4, 2));
+    assert!(compaction.tokens_after * 2 < compaction.tokens_before, "{compaction:?}");
+    assert!(compaction.summary.contains("They counted to five."));
+    assert!(
+        compaction.summary.contains("artifact_01JZ0123456789"),
+        "references stay: {}",
+        compaction.summary
+    );
+    let done = Completion::Compacted { artifact_id: Some("artifact_1".into()) };
+    let step = program.resume(&key("compact:main:1"), &done);
+    assert_eq!(shown(&step), "llm:main:1");
+    let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
+    assert_eq!(call.messages[0], ChatMessage::User { text: compaction.summary.to_string() });
+    assert_eq!(call.messages[2], ChatMessage::User { text: "and now?".into() });
+    assert_eq!(call.messages.len(), 3);
+}
+
+#[test]
+fn a_summary_that_fails_is_replaced_by_a_plain_word_and_a_denied_compaction_changes_nothing() {
+    let failed = Completion::ModelFailed { failure: Failure::new("overloaded", "busy") };
+    let (mut program, compaction) = compacting(failed);
+    assert_eq!(compaction.strategy, harn_core::run::CompactionStrategy::Truncate);
+    let step = program.resume(&key("compact:main:1"), &Completion::Compacted { artifact_id: None });
+    let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
+    assert_eq!(call.messages.len(), 6, "the conversation stays as it was");
+}
+
+#[test]
+fn a_call_is_never_parted_from_its_result() {
+    let filler = "word ".repeat(12_000);
+    let mut program = AgentLoop::new(&record_with(9, 24_000, vec![said("hello")]));
+    program.start();
+    program.resume(&key("inbox:before_model:1"), &inbox(&[]));
+    program.resume(&key("llm:main:1"), &answer("", &[("a", "read_file")], ToolUse));
+    let result = ToolResult {
+        call_id: "a".into(),
+        name: "read_file".into(),
+        outcome: ToolOutcome::Ok,
+        output: json!(filler),
+    };
+    program.resume(&key("tool:main:1"), &Completion::Tool { result });
+    program.resume(&key("inbox:before_model:2"), &inbox(&[&filler]));
+    let step = program.resume(&key("llm:compact:1"), &answer("short", &[], EndTurn));
+    let Request::Compact(compaction) = request_of(step) else { panic!("it compacts") };
+    // The person's first words, the call and its result go together.
+    assert_eq!((compaction.dropped.len(), compaction.kept), (3, 1));
+}
+
+#[test]
+fn a_call_that_keeps_failing_is_pointed_out_and_then_ends_the_run() {
+    let mut program = AgentLoop::new(&record(50, vec![said("hello")]));
+    program.start();
+    let mut seen = Vec::new();
+    for n in 1..=6 {
+        let step = program.resume(&key(&format!("inbox:before_model:{n}")), &inbox(&[]));
+        let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
+        seen.push(match call.messages.last() {
+            Some(ChatMessage::Tool { output, .. }) => output.contains("has now failed"),
+            _ => false,
+        });
+        let id = format!("call{n}");
+        program.resume(&key(&format!("llm:main:{n}")), &answer("", &[(&id, "read_file")], ToolUse));
+        let (call_id, name, outcome) = (id, "read_file".to_owned(), ToolOutcome::Error);
+        let result = ToolResult { call_id, name, outcome, output: json!({ "error": "no" }) };
+        let step = program.resume(&key(&format!("tool:main:{n}")), &Completion::Tool { result });
+        if n == 6 {
+            assert_eq!(shown(&step), "failed(repeated_failure)");
+        }
+    }
+    assert_eq!(seen, [false, false, false, true, true, true]);
 }

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use harn_core::hash::Sha256Hash;
 use harn_core::{Actor, Code, Error, KeyId, Result, Scope, Timestamp, WorkspaceAccess};
 use harn_log::DocQuery;
+use harn_wire::agents::{ApiKey, CreateKeyRequest, KeyTag};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use subtle::ConstantTimeEq;
@@ -63,6 +64,22 @@ impl Secret {
     }
 }
 
+fn shown(key: StoredKey) -> ApiKey {
+    ApiKey {
+        id: key.id.to_string(),
+        object: KeyTag::Tag,
+        actor: key.actor.id,
+        scopes: key.actor.scopes.into_iter().map(|scope| scope.0).collect(),
+        workspace_ids: match key.actor.workspaces {
+            WorkspaceAccess::All => None,
+            WorkspaceAccess::Only(ids) => Some(ids.iter().map(ToString::to_string).collect()),
+        },
+        created_at: key.created_at,
+        revoked_at: key.revoked_at,
+        secret: None,
+    }
+}
+
 impl Harness {
     /// Binds a secret to an actor. Giving the same secret again replaces its binding.
     pub async fn create_key(
@@ -86,7 +103,8 @@ impl Harness {
         .await
     }
 
-    pub async fn revoke_key(&self, id: KeyId) -> Result<()> {
+    pub async fn revoke_key(&self, actor: &Actor, id: KeyId) -> Result<()> {
+        actor.require("keys:write")?;
         self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
             let keys: Vec<StoredKey> = tx.find(&DocQuery::of(kind::KEY))?;
             if !keys.iter().any(|key| key.id == id) {
@@ -94,6 +112,42 @@ impl Harness {
             }
             tx.fact("key.revoked", &json!({ "id": id }))?;
             Ok(())
+        })
+        .await
+    }
+
+    /// Makes a key for somebody. The answer is the only time that its secret is shown.
+    pub async fn make_key(&self, call: &Call, request: CreateKeyRequest) -> Result<ApiKey> {
+        call.actor.require("keys:write")?;
+        crate::tx::check_name("actor", &request.actor)?;
+        let scopes: BTreeSet<Scope> = match request.scopes.is_empty() {
+            true => [Scope("*".into())].into(),
+            false => request.scopes.into_iter().map(Scope).collect(),
+        };
+        // Nobody hands out what they do not have.
+        if let Some(missing) = scopes.iter().find(|scope| !call.actor.has(&scope.0)) {
+            call.actor.require(&missing.0)?;
+        }
+        let workspaces = match request.workspace_ids.is_empty() {
+            true => call.actor.workspaces.clone(),
+            false => WorkspaceAccess::Only(request.workspace_ids.into_iter().map(Into::into).collect()),
+        };
+        if let WorkspaceAccess::Only(ids) = &workspaces {
+            for id in ids {
+                let (seer, id) = (call.actor.clone(), id.clone());
+                self.glance(move |view| crate::workspaces::visible_workspace(view, &seer, &id).map(|_| ()))?;
+            }
+        }
+        let secret = Secret::generate();
+        let key = self.create_key(&secret, &request.actor, scopes, workspaces).await?;
+        Ok(ApiKey { secret: Some(secret.reveal().to_owned()), ..shown(key) })
+    }
+
+    pub async fn keys(&self, actor: &Actor) -> Result<Vec<ApiKey>> {
+        actor.require("keys:read")?;
+        self.look(|view| {
+            let docs = view.docs(&DocQuery::of(kind::KEY)).map_err(crate::fault)?;
+            docs.iter().map(|doc| Ok(shown(doc.parse().map_err(crate::fault)?))).collect()
         })
         .await
     }

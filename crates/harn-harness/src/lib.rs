@@ -3,30 +3,39 @@
 //! A command is one commit: it checks, appends events and journal entries, and is answered once they are durable.
 //! What has to happen outside the log afterwards (a run started, woken or dropped) follows the commit.
 
+mod approval;
 mod artifacts;
 mod call;
 mod events;
 mod keys;
+mod law;
 mod lifecycle;
+mod manifest;
 mod page;
+mod permissions;
 mod plan;
 mod projection;
 mod recovery;
+mod remember;
 mod requests;
+mod run_commit;
 mod runs;
 mod scheduler;
 mod sessions;
 mod tasks;
 mod tx;
+mod undo;
 mod workspaces;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use harn_core::budget::Budget;
 use harn_core::ports::{Runner, WorkspaceFiles};
 use harn_core::{Clock, Code, Error, Result, SystemClock};
 use harn_log::{Log, LogError, View};
+use harn_policy::PermissionsFile;
 
 pub use artifacts::ArtifactFilter;
 pub use call::{Call, Idempotency};
@@ -37,6 +46,7 @@ pub use page::PageQuery;
 pub use projection::HarnessProjection;
 pub use tasks::TaskFilter;
 
+use law::Law;
 use plan::RunPlan;
 use scheduler::Scheduler;
 use tx::Tx;
@@ -48,11 +58,21 @@ pub struct Options {
     pub root: PathBuf,
     pub allowed_roots: Vec<PathBuf>,
     pub clock: Arc<dyn Clock>,
+    /// The `[permissions]` of the configuration file.
+    pub permissions: PermissionsFile,
+    /// What every run may spend.
+    pub budget: Budget,
 }
 
 impl Options {
     pub fn new(root: PathBuf) -> Self {
-        Self { root, allowed_roots: Vec::new(), clock: Arc::new(SystemClock) }
+        Self {
+            root,
+            allowed_roots: Vec::new(),
+            clock: Arc::new(SystemClock),
+            permissions: PermissionsFile::default(),
+            budget: Budget::default(),
+        }
     }
 }
 
@@ -72,6 +92,7 @@ pub struct Harness {
     files: Arc<dyn WorkspaceFiles>,
     options: Options,
     plan: Arc<RunPlan>,
+    law: Arc<Law>,
     scheduler: Arc<Scheduler>,
 }
 
@@ -82,8 +103,9 @@ impl Harness {
         files: Arc<dyn WorkspaceFiles>,
         options: Options,
     ) -> Self {
-        let plan = Arc::new(RunPlan::new(Arc::clone(&runner)));
-        Self { log, runner, files, options, plan, scheduler: Arc::default() }
+        let plan = Arc::new(RunPlan::new(Arc::clone(&runner), &options));
+        let law = Arc::new(Law::new(Arc::clone(&runner), options.permissions.clone()));
+        Self { log, runner, files, options, plan, law, scheduler: Arc::default() }
     }
 
     /// Every tool there is.
@@ -93,7 +115,7 @@ impl Harness {
 
     /// The model that new runs use.
     pub fn model(&self) -> harn_core::chat::ModelRef {
-        self.plan.image(None).image.model.clone()
+        self.plan.model()
     }
 
     pub fn root(&self) -> &std::path::Path {

@@ -1,12 +1,10 @@
 //! The life of a task within one commit: started, waiting, finished, cancelled, and the next one begun.
 
-use harn_core::hash::Sha256Hash;
-use harn_core::run::{Completion, Delivery, JournalEntry, Manifest, RunEnd, Seam};
+use harn_core::run::{Completion, Decision, Delivery, JournalEntry, RunEnd, Seam};
 use harn_core::tool::{ToolOutcome, ToolResult};
 use harn_core::{
-    AutonomyTier, Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Outcome,
-    OutcomeId, OutcomeStatus, OutcomeTag, Part, Persona, RequestStatus, Result, Role, Session, Task,
-    TaskStatus, Visibility, Workspace,
+    Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Metadata, Outcome, OutcomeId,
+    OutcomeStatus, OutcomeTag, Part, RequestStatus, Result, Role, Session, Task, TaskStatus, Visibility,
 };
 use harn_log::DocQuery;
 use serde_json::{Map, Value, json};
@@ -40,7 +38,7 @@ pub fn transition(tx: &mut Tx<'_>, task: &mut Task, to: TaskStatus, reason: Opti
     };
     let mut body = payload("task", task)?;
     if named != EventKind::TaskStarted {
-        let pending = crate::requests::pending(tx, task)?;
+        let pending = crate::requests::pending(&*tx.txn, task)?;
         body["request_ids"] = pending.iter().map(|request| json!(request.id)).collect();
     }
     tx.emit(named, ("task", task.id.as_str()), Place::task(task), body)?;
@@ -83,10 +81,14 @@ pub fn start_next(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session) -> Result<
 }
 
 fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) -> Result<()> {
-    deliver(tx, session, task, None)?;
+    deliver(tx, session, task, None, None)?;
     append_message(tx, session, Some(task), input_message(&task.input)?)?;
-    let manifest = manifest(tx, plan, session, task)?;
+    let manifest = crate::manifest::manifest(tx, plan, session, task)?;
+    let mutation = manifest.mutation.clone();
     tx.journal(task, &JournalEntry::Manifest { manifest })?;
+    if let Some(mutation) = mutation {
+        task.metadata.insert("mutation_session".into(), json!(mutation));
+    }
     transition(tx, task, TaskStatus::Working, None)?;
     tx.wakes.push(Wake::Start { task: task.id.clone(), session: session.id.clone() });
     Ok(())
@@ -105,41 +107,6 @@ pub fn input_message(input: &Value) -> Result<MessageInput> {
     }
     let part = Part::Json { value: input.clone(), visibility: Visibility::Public };
     Ok(MessageInput { role: Role::User, parts: vec![part], metadata: Map::new() })
-}
-
-fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task) -> Result<Manifest> {
-    let persona_id = task.persona_id.as_ref().or(session.persona_id.as_ref());
-    let persona: Option<Persona> = match persona_id {
-        Some(id) => tx.get(kind::PERSONA, id.as_str())?,
-        None => None,
-    };
-    let workspace: Option<Workspace> = tx.get(kind::WORKSPACE, session.workspace_id.as_str())?;
-    let image = plan.image(persona.as_ref());
-    for blob in [&image.system_prompt, &image.tools] {
-        tx.txn.keep_blob(blob).map_err(crate::fault)?;
-    }
-    let seed = Sha256Hash::of(task.id.as_str().as_bytes()).0;
-    Ok(Manifest {
-        program: image.image.program.to_owned(),
-        semantics: image.image.semantics,
-        model: image.image.model.clone(),
-        tier: persona.map_or(AutonomyTier::ActWithApproval, |persona| persona.autonomy_tier),
-        limits: image.image.limits,
-        seed: u64::from_be_bytes([seed[0], seed[1], seed[2], seed[3], seed[4], seed[5], seed[6], seed[7]]),
-        root: workspace.filter(|workspace| !is_logical(&workspace.root)).map(|workspace| workspace.root),
-        system_prompt: image.system_prompt.hash.to_string(),
-        tools: image.tools.hash.to_string(),
-        history_up_to: tx.txn.head().map_err(crate::fault)?,
-    })
-}
-
-/// A root with a scheme is a name, not a folder.
-pub fn is_logical(root: &str) -> bool {
-    root.split_once("://").is_some_and(|(scheme, _)| {
-        scheme.len() > 1
-            && scheme != "file"
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c))
-    })
 }
 
 /// Appends a message to a transcript.
@@ -219,7 +186,13 @@ pub fn takes(seam: Option<Seam>, delivery: Delivery) -> bool {
 }
 
 /// Moves what a seam takes from the inbox into the transcript.
-pub fn deliver(tx: &mut Tx<'_>, session: &Session, task: &Task, seam: Option<Seam>) -> Result<Vec<Message>> {
+pub fn deliver(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    task: &Task,
+    seam: Option<Seam>,
+    decision: Option<&Decision>,
+) -> Result<Vec<Message>> {
     let query = DocQuery { session: Some(session.id.as_str()), ..DocQuery::of(kind::INBOX) };
     let items: Vec<InboxItem> = tx.find(&query)?;
     let mut delivered = Vec::new();
@@ -230,7 +203,10 @@ pub fn deliver(tx: &mut Tx<'_>, session: &Session, task: &Task, seam: Option<Sea
     }
     if !delivered.is_empty() {
         let ids: Vec<_> = delivered.iter().map(|message| &message.id).collect();
-        let body = json!({ "message_ids": ids, "seam": seam });
+        let mut body = json!({ "message_ids": ids, "seam": seam });
+        if let Some(decision) = decision {
+            body["policy_decision"] = json!(decision);
+        }
         tx.emit(EventKind::InboxDelivered, ("session", session.id.as_str()), Place::task(task), body)?;
     }
     Ok(delivered)
@@ -253,6 +229,16 @@ pub fn finish(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: RunEnd) -> 
         "tool_calls": end.tool_calls,
     });
     conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics })
+}
+
+/// Ends a task that has taken longer than it may.
+pub fn out_of_time(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, seconds: u64) -> Result<()> {
+    close_open_effects(tx, task)?;
+    withdraw_requests(tx, task)?;
+    let summary = format!("The task took longer than the {seconds} seconds of its budget.");
+    let failure = Some(Failure::new("budget_exhausted", summary.clone()));
+    let (status, outcome_status) = (TaskStatus::Failed, OutcomeStatus::Failed);
+    conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics: json!({}) })
 }
 
 /// Cancels a task in one commit: open effects are closed, pending requests withdrawn.
@@ -328,9 +314,20 @@ fn outcome(tx: &Tx<'_>, task: &Task, end: &Conclusion) -> Result<Outcome> {
         handoffs: Vec::new(),
         receipt_id: None,
         failure: end.failure.clone(),
-        cost: json!({ "currency": "USD", "total": 0 }).as_object().cloned().unwrap_or_default(),
+        cost: cost(tx, task)?,
         metrics: end.metrics.as_object().cloned().unwrap_or_default(),
     })
+}
+
+/// What the run and all that it started have cost.
+fn cost(tx: &Tx<'_>, task: &Task) -> Result<Metadata> {
+    let run: Option<RunState> = tx.get(kind::RUN, task.id.as_str())?;
+    let spent = run.map(|run| run.spent).unwrap_or_default();
+    // Six decimals are exact in a double up to a billion dollars.
+    let total = spent.micro_usd as f64 / 1e6;
+    let told = json!({ "currency": "USD", "total": total, "input_tokens": spent.input_tokens,
+                       "output_tokens": spent.output_tokens });
+    Ok(told.as_object().cloned().unwrap_or_default())
 }
 
 /// Whatever was in flight gets its one completion now, so that a late one is refused.
@@ -349,7 +346,7 @@ fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
             let output = json!({ "error": failure.message });
             Completion::Tool { result: ToolResult { call_id: call.id, name: call.name, outcome, output } }
         };
-        tx.journal(task, &JournalEntry::Completed { key, completion })?;
+        tx.journal(task, &JournalEntry::completed(key, completion))?;
     }
     Ok(())
 }
@@ -360,7 +357,7 @@ pub fn tool_call_subject(task: &Task, call_id: &str) -> String {
 }
 
 fn withdraw_requests(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
-    for mut request in crate::requests::pending(tx, task)? {
+    for mut request in crate::requests::pending(&*tx.txn, task)? {
         request.status = RequestStatus::Denied;
         request.updated_at = tx.now;
         request.response = json!({ "resolution": "canceled", "votes": request.response["votes"] });

@@ -2,14 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use harn_core::run::{Delivery, EffectKey, JournalEntry, Verdict};
+use harn_core::run::Compacted;
+use harn_core::run::{Delivery, EffectKey, JournalEntry, Spend, Verdict};
 use harn_core::{
-    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestSource, Role, Session,
-    SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
+    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestSource, RequestStatus,
+    Role, Session, SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
 };
 use harn_log::{Doc, DocQuery, Docs, Projection, Result, Row, RowKind};
+use harn_policy::RememberRule;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::call::StoredResponse;
@@ -20,13 +23,16 @@ use crate::tx::{kind, tag};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Policy has decided; nothing has happened yet.
-    Requested,
+    /// Policy or a person has said no.
+    Refused,
+    /// Policy or a person has said yes; nothing has happened yet.
+    #[serde(alias = "requested")]
+    Allowed,
     /// A person has to approve.
     Approval,
     /// A person has to reply.
     Question,
-    /// The person has answered.
+    /// The person has replied.
     Answered,
     /// It may have happened.
     Begun,
@@ -36,6 +42,24 @@ pub enum Phase {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunState {
     pub open: BTreeMap<EffectKey, Phase>,
+    /// When the run's time is up, and how many seconds it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<(Timestamp, u64)>,
+    /// By the run itself and by all that it has started.
+    #[serde(default)]
+    pub spent: Spend,
+    /// Set aside for calls that are under way; those of children under `task/key`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reserved: BTreeMap<String, Spend>,
+}
+
+impl RunState {
+    /// What is spent or may still be spent by what is under way.
+    pub fn committed(&self) -> Spend {
+        let mut total = self.spent;
+        self.reserved.values().for_each(|reserved| total += *reserved);
+        total
+    }
 }
 
 /// An undelivered message.
@@ -51,7 +75,7 @@ pub struct HarnessProjection;
 
 impl Projection for HarnessProjection {
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn apply(&self, docs: &mut dyn Docs, row: &Row) -> Result<()> {
@@ -94,6 +118,23 @@ fn apply_event(docs: &mut dyn Docs, row: &Row, event: EventKind) -> Result<()> {
         BranchCreated => {
             let branch: Branch = field(row, "branch")?;
             put(docs, row, kind::BRANCH, branch.id.as_str(), &branch, |_| {})
+        }
+        SessionCompacted => {
+            let session = row.session.clone().unwrap_or_default();
+            let compacted: Compacted = field(row, "compacted")?;
+            put(docs, row, kind::COMPACTION, &session, &compacted, |_| {})
+        }
+        PermissionPolicyChanged => {
+            let policy: Value = field(row, "policy")?;
+            put(docs, row, kind::POLICY, crate::law::POLICY_ID, &policy, |_| {})
+        }
+        PermissionRuleAdded => {
+            let rule: RememberRule = field(row, "rule")?;
+            put(docs, row, kind::RULE, &rule.id, &rule, |_| {})
+        }
+        PermissionRuleRemoved => {
+            let rule: RememberRule = field(row, "rule")?;
+            docs.remove(kind::RULE, &rule.id)
         }
         ArtifactCreated | ArtifactUpdated => {
             let artifact: Artifact = field(row, "artifact")?;
@@ -209,7 +250,8 @@ fn finish(docs: &mut dyn Docs, row: &Row) -> Result<()> {
 fn put_request(docs: &mut dyn Docs, row: &Row, request: &PermissionRequest) -> Result<()> {
     put(docs, row, kind::REQUEST, request.id.as_str(), request, |doc| {
         doc.task = request.task_id.as_ref().map(ToString::to_string);
-        doc.tag = None;
+        let timed = request.status == RequestStatus::Pending && !request.request["deadline"].is_null();
+        doc.tag = timed.then(|| tag::TIMED.to_owned());
     })
 }
 
@@ -227,20 +269,37 @@ fn truncate(docs: &mut dyn Docs, row: &Row) -> Result<()> {
             docs.put(Doc { kind: kind::DROPPED_MESSAGE.into(), tag: Some(dropped), ..doc })?;
         }
     }
+    // A summary that covers what is no longer there would speak of the future.
+    if let Some(doc) = docs.get(kind::COMPACTION, session)? {
+        let told = DocQuery { session: Some(session), ..DocQuery::of(kind::MESSAGE) };
+        let from = doc.parse::<Compacted>()?.from;
+        if !docs.find(&told)?.iter().any(|message| message.position >= from) {
+            docs.remove(kind::COMPACTION, session)?;
+        }
+    }
     put_session(docs, row, &truncation.session)
 }
 
 fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     let Some(task) = &row.task else { return Ok(()) };
     let entry: JournalEntry = row.parse()?;
-    if let JournalEntry::Manifest { .. } = entry {
-        return put(docs, row, kind::RUN, task, &RunState::default(), |doc| doc.task = None);
+    if let JournalEntry::Manifest { manifest } = entry {
+        let seconds = manifest.limits.budget.seconds;
+        let deadline = seconds.map(|seconds| (row.at.plus_seconds(seconds), seconds));
+        return put(docs, row, kind::RUN, task, &RunState { deadline, ..RunState::default() }, |doc| {
+            doc.task = None;
+            doc.tag = deadline.map(|_| tag::TIMED.to_owned());
+        });
     }
     let Some(doc) = docs.get(kind::RUN, task)? else { return Ok(()) };
     let mut run: RunState = doc.parse()?;
     match entry {
         JournalEntry::Requested { key, decision, .. } => {
-            let phase = if decision.verdict == Verdict::Ask { Phase::Approval } else { Phase::Requested };
+            let phase = match decision.action {
+                Verdict::Allow => Phase::Allowed,
+                Verdict::Ask => Phase::Approval,
+                Verdict::Deny => Phase::Refused,
+            };
             run.open.insert(key, phase);
         }
         JournalEntry::Asked { key, request_id } => {
@@ -250,18 +309,55 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
             };
             run.open.insert(key, if question { Phase::Question } else { Phase::Approval });
         }
-        JournalEntry::Answered { key, .. } => {
-            run.open.insert(key, Phase::Answered);
+        JournalEntry::Answered { key, answer, .. } => {
+            let phase = match run.open.get(&key) {
+                Some(Phase::Question) => Phase::Answered,
+                _ if answer.approved => Phase::Allowed,
+                _ => Phase::Refused,
+            };
+            run.open.insert(key, phase);
         }
-        JournalEntry::Begun { key, .. } => {
+        JournalEntry::Begun { key, reserved, .. } => {
+            if let Some(reserved) = reserved {
+                run.reserved.insert(key.to_string(), reserved);
+                each_ancestor(docs, task, |run| {
+                    run.reserved.insert(format!("{task}/{key}"), reserved);
+                })?;
+            }
             run.open.insert(key, Phase::Begun);
         }
-        JournalEntry::Completed { key, .. } => {
+        JournalEntry::Completed { key, spent, .. } => {
+            let held = run.reserved.remove(key.as_str()).is_some();
+            run.spent += spent.unwrap_or_default();
+            if held || spent.is_some() {
+                each_ancestor(docs, task, |run| {
+                    run.reserved.remove(&format!("{task}/{key}"));
+                    run.spent += spent.unwrap_or_default();
+                })?;
+            }
             run.open.remove(&key);
         }
         JournalEntry::Manifest { .. } => {}
     }
     docs.replace(Doc { body: serde_json::to_string(&run)?, ..doc })
+}
+
+/// Whoever started a run pays for it too.
+fn each_ancestor(docs: &mut dyn Docs, task: &str, change: impl Fn(&mut RunState)) -> Result<()> {
+    let parent_of = |docs: &dyn Docs, task: &str| -> Result<Option<String>> {
+        let Some(doc) = docs.get(kind::TASK, task)? else { return Ok(None) };
+        Ok(doc.parse::<Task>()?.parent_task_id.map(|id| id.to_string()))
+    };
+    let mut next = parent_of(docs, task)?;
+    while let Some(parent) = next {
+        if let Some(doc) = docs.get(kind::RUN, &parent)? {
+            let mut run: RunState = doc.parse()?;
+            change(&mut run);
+            docs.replace(Doc { body: serde_json::to_string(&run)?, ..doc })?;
+        }
+        next = parent_of(docs, &parent)?;
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]

@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use harn_core::{EventKind, Result, Session, Task, TaskStatus, Workspace};
-use harn_log::DocQuery;
+use harn_core::{
+    EventKind, PermissionRequest, RequestStatus, Result, Session, Task, TaskId, TaskStatus, Timestamp,
+    Workspace,
+};
+use harn_log::{DocQuery, View};
+use harn_wire::agents::PermissionResponseRequest;
 
-use crate::lifecycle::{derive_status, start_next, transition};
+use crate::lifecycle::{derive_status, out_of_time, start_next, transition};
+use crate::projection::RunState;
 use crate::tx::{Tx, kind, tag};
 use crate::workspaces::{emit_workspace, new_workspace};
-use crate::{Call, Harness, call};
+use crate::{Call, Harness, call, requests};
 
 /// How often expired sessions are looked for.
 const TICK: Duration = Duration::from_secs(1);
@@ -18,6 +23,8 @@ const PRUNE_TICKS: u64 = 600;
 impl Harness {
     /// Makes the harness ready: one workspace at least, and every unfinished run on its way again.
     pub async fn start(&self) -> Result<Workspace> {
+        let law = std::sync::Arc::clone(&self.law);
+        self.look(move |view| law.reload(view)).await?;
         let workspace = self.default_workspace().await?;
         self.recover().await?;
         tokio::spawn(keep_time(self.clone()));
@@ -88,6 +95,64 @@ impl Harness {
     }
 }
 
+impl Harness {
+    /// Ends runs that have taken longer than they may, and denies requests that nobody answered in time.
+    async fn enforce_time(&self) -> Result<()> {
+        let now = self.options.clock.now();
+        let (late, unanswered) = self.look(move |view| overdue(view, now)).await?;
+        for (id, seconds) in late {
+            let plan = self.plan.clone();
+            self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+                match tx.get::<Task>(kind::TASK, id.as_str())? {
+                    Some(mut task) if !task.status.is_terminal() => {
+                        out_of_time(tx, &plan, &mut task, seconds)
+                    }
+                    _ => Ok(()),
+                }
+            })
+            .await?;
+        }
+        for request in unanswered {
+            let id = request.id.clone();
+            let reason = Some("Nobody answered before the deadline.".to_owned());
+            let response = PermissionResponseRequest { approved: Some(false), reason, ..Default::default() };
+            let answered = self.weigh(request, response, None).await?;
+            self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+                match tx.get::<PermissionRequest>(kind::REQUEST, id.as_str())? {
+                    Some(request) if request.status == RequestStatus::Pending => {
+                        requests::expire(tx, request, answered).map(|_| ())
+                    }
+                    _ => Ok(()),
+                }
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+type Overdue = (Vec<(TaskId, u64)>, Vec<PermissionRequest>);
+
+/// Runs beyond their time, with the seconds that they had, and requests beyond their deadline.
+fn overdue(view: &dyn View, now: Timestamp) -> Result<Overdue> {
+    let timed = |kind| DocQuery { tag: Some(tag::TIMED), ..DocQuery::of(kind) };
+    let mut late = Vec::new();
+    for doc in view.docs(&timed(kind::RUN)).map_err(crate::fault)? {
+        let run: RunState = doc.parse().map_err(crate::fault)?;
+        if let Some((_, seconds)) = run.deadline.filter(|(deadline, _)| *deadline < now) {
+            late.push((TaskId::from(doc.id.as_str()), seconds));
+        }
+    }
+    let mut unanswered = Vec::new();
+    for doc in view.docs(&timed(kind::REQUEST)).map_err(crate::fault)? {
+        let request: PermissionRequest = doc.parse().map_err(crate::fault)?;
+        if requests::deadline(&request).is_some_and(|deadline| deadline < now) {
+            unanswered.push(request);
+        }
+    }
+    Ok((late, unanswered))
+}
+
 async fn keep_time(harness: Harness) {
     let mut ticks = tokio::time::interval(TICK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -97,6 +162,9 @@ async fn keep_time(harness: Harness) {
             return;
         }
         let mut done = harness.close_expired().await;
+        if done.is_ok() {
+            done = harness.enforce_time().await;
+        }
         if done.is_ok() && tick % PRUNE_TICKS == 0 {
             done = harness.command(&Call::harness(), |tx: &mut Tx<'_>| call::prune(tx)).await;
         }

@@ -1,23 +1,27 @@
 //! Requests to people: approvals and questions, the votes on them, and their resolution.
 
+use harn_core::decision::PathFact;
 use harn_core::message::{Part, ToolStatus};
-use harn_core::run::{Answer, Decision, EffectKey, JournalEntry, Manifest, Verdict};
-use harn_core::tool::{SideEffect, ToolCall, ToolSpec};
+use harn_core::run::{Answer, Decision, EffectKey, JournalEntry, Manifest, MutationSession, Verdict};
+use harn_core::tool::ToolCall;
 use harn_core::{
-    Actor, Code, Error, EventKind, Message, PermissionRequest, PermissionRequestTag, Persona, RequestId,
-    RequestSource, RequestStatus, Result, SessionId, Task, TaskId,
+    Actor, Code, EffectKind, Error, EventKind, Message, MessageInput, PermissionRequest,
+    PermissionRequestTag, Persona, RequestId, RequestSource, RequestStatus, Result, SessionId, Task, TaskId,
+    Timestamp,
 };
 use harn_log::{DocQuery, RowFilter, View};
-use harn_policy::{Resolution, Vote, decide, resolve};
+use harn_policy::{PermissionPolicy, Resolution, Vote, resolve};
 use harn_wire::agents::{Page, PermissionResponseRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::approval::{ApprovalRequest, approval_request};
+use crate::law::{Case, Law};
 use crate::lifecycle::{derive_status, tool_call_subject};
 use crate::page::{PageQuery, page};
 use crate::tasks::visible_task;
 use crate::tx::{Place, Tx, Wake, get, kind};
-use crate::{Call, Harness, fault};
+use crate::{Call, Harness, fault, remember};
 
 /// Who has to agree. A persona sets it as `metadata.approval`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,10 +31,19 @@ pub struct Electorate {
     /// When given, only these may answer.
     #[serde(default)]
     pub reviewers: Vec<String>,
+    /// How long they have; then the answer is no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<u64>,
 }
 
 fn one() -> usize {
     1
+}
+
+impl Default for Electorate {
+    fn default() -> Self {
+        Self { quorum: one(), reviewers: Vec::new(), deadline_seconds: None }
+    }
 }
 
 /// Why the request exists, stored with it so that each edge can name it in its own words.
@@ -38,10 +51,19 @@ fn one() -> usize {
 struct Cause {
     key: EffectKey,
     reason: String,
-    rule: Option<String>,
     #[serde(flatten)]
     electorate: Electorate,
     submitter: String,
+    /// When the request is denied by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline: Option<Timestamp>,
+    /// What spec 000 sends to a host that shows an approval: the request, the decision, the run's mutation record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval_request: Option<ApprovalRequest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    policy_decision: Option<Decision>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mutation: Option<MutationSession>,
 }
 
 impl Harness {
@@ -84,13 +106,59 @@ impl Harness {
         response: PermissionResponseRequest,
     ) -> Result<PermissionRequest> {
         call.actor.require("approvals:write")?;
-        let tools = self.runner.tools();
+        let (seer, wanted) = (call.actor.clone(), id.clone());
+        let (request, _) = self.glance(move |view| visible_request(view, &seer, &wanted))?;
+        let answered = self.weigh(request, response, None).await?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let (request, task) = visible_request(&*tx.txn, &tx.call.actor, &id)?;
-            tx.once(Some(&task.workspace_id.clone()), |tx| answer(tx, &tools, request, response, None))
+            tx.once(Some(&task.workspace_id.clone()), |tx| answer(tx, request, answered))
         })
         .await
     }
+
+    /// Looks up what an answer's rewritten arguments lead to, before the commit that judges them.
+    pub(crate) async fn weigh(
+        &self,
+        request: PermissionRequest,
+        response: PermissionResponseRequest,
+        message: Option<Message>,
+    ) -> Result<Answered> {
+        let rewritten = rewritten_args(&request, &response);
+        let name = request.action["tool"].as_str().unwrap_or_default().to_owned();
+        let id = request.action["tool_call_id"].as_str().unwrap_or_default().to_owned();
+        let args = rewritten.or_else(|| request.action["args"].as_object().cloned()).unwrap_or_default();
+        let call = ToolCall { id, name, args };
+        let paths = match &request.task_id {
+            Some(task) if request.source == RequestSource::Acp => {
+                let task = task.clone();
+                let root = self.glance(move |view| Ok(manifest(view, &task)?.root))?;
+                self.locate(root, call.clone()).await?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Answered { response, message, call, paths, law: std::sync::Arc::clone(&self.law) })
+    }
+}
+
+/// Somebody's answer, with everything that is needed to judge it within a commit.
+pub(crate) struct Answered {
+    pub response: PermissionResponseRequest,
+    /// The message that it came in.
+    pub message: Option<Message>,
+    /// The call as it would be performed, and where its paths lead.
+    pub call: ToolCall,
+    pub paths: Vec<PathFact>,
+    pub law: std::sync::Arc<Law>,
+}
+
+/// Arguments that replace the requested ones.
+fn rewritten_args(
+    request: &PermissionRequest,
+    response: &PermissionResponseRequest,
+) -> Option<Map<String, Value>> {
+    let in_answer = response.answer.as_ref().and_then(|answer| answer["args"].as_object().cloned());
+    let args = response.args.clone().or(in_answer);
+    args.filter(|_| request.source == RequestSource::Acp)
 }
 
 fn visible_request(view: &dyn View, actor: &Actor, id: &RequestId) -> Result<(PermissionRequest, Task)> {
@@ -101,17 +169,32 @@ fn visible_request(view: &dyn View, actor: &Actor, id: &RequestId) -> Result<(Pe
     Ok((request, task))
 }
 
-/// Asks people to approve a tool call.
+/// Asks people to approve an effect.
 pub fn ask_approval(
     tx: &mut Tx<'_>,
     task: &Task,
+    manifest: &Manifest,
     key: &EffectKey,
     call: &ToolCall,
     decision: &Decision,
 ) -> Result<RequestId> {
-    let action =
-        json!({ "kind": "tool_call", "tool": call.name, "tool_call_id": call.id, "args": call.args });
-    let cause = cause(tx, task, key, decision.reason.clone(), Some(decision.rule.clone()))?;
+    let kind = match decision.context.effect {
+        EffectKind::Tool => "tool_call",
+        other => other.as_str(),
+    };
+    let action = json!({ "kind": kind, "tool": call.name, "tool_call_id": call.id, "args": call.args });
+    let mut cause = cause(tx, task, key, decision.reason.clone())?;
+    cause.approval_request = Some(approval_request(
+        tx.now,
+        task,
+        manifest,
+        call,
+        decision,
+        cause.electorate.quorum,
+        cause.deadline,
+    ));
+    cause.policy_decision = Some(decision.clone());
+    cause.mutation.clone_from(&manifest.mutation);
     let request = new_request(tx, task, RequestSource::Acp, action, &cause);
     let body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args, "request": request });
     let place = Place::task(task).span(key.span_id(&task.id));
@@ -128,7 +211,7 @@ pub fn ask_question(
     prompt: &str,
 ) -> Result<RequestId> {
     let action = json!({ "kind": "question", "tool_call_id": call.id, "prompt": prompt });
-    let cause = cause(tx, task, key, "The agent asks a person.".into(), None)?;
+    let cause = cause(tx, task, key, "The agent asks a person.".into())?;
     let request = new_request(tx, task, RequestSource::Hitl, action, &cause);
     let body = json!({ "prompt": prompt, "request": request });
     let place = Place::task(task).span(key.span_id(&task.id));
@@ -136,15 +219,32 @@ pub fn ask_question(
     Ok(request.id)
 }
 
-fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String, rule: Option<String>) -> Result<Cause> {
+fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String) -> Result<Cause> {
     let persona: Option<Persona> = match &task.persona_id {
         Some(id) => tx.get(kind::PERSONA, id.as_str())?,
         None => None,
     };
     let wanted = persona.and_then(|persona| persona.metadata.get("approval").cloned());
     let electorate = wanted.and_then(|value| serde_json::from_value(value).ok());
-    let electorate = electorate.unwrap_or(Electorate { quorum: 1, reviewers: Vec::new() });
-    Ok(Cause { key: key.clone(), reason, rule, electorate, submitter: task.created_by.clone() })
+    let electorate: Electorate = match electorate {
+        Some(electorate) => electorate,
+        None => {
+            let policy: Option<PermissionPolicy> = tx.get(kind::POLICY, crate::law::POLICY_ID)?;
+            let reviewers = policy.map(|policy| policy.escalate_to).unwrap_or_default();
+            Electorate { reviewers, ..Electorate::default() }
+        }
+    };
+    let deadline = electorate.deadline_seconds.map(|seconds| tx.now.plus_seconds(seconds));
+    Ok(Cause {
+        key: key.clone(),
+        reason,
+        electorate,
+        submitter: task.created_by.clone(),
+        deadline,
+        approval_request: None,
+        policy_decision: None,
+        mutation: None,
+    })
 }
 
 fn new_request(
@@ -170,13 +270,41 @@ fn new_request(
     }
 }
 
-/// Records one person's answer; if that resolves the request, the run goes on.
-pub fn answer(
+/// When a request is denied by itself.
+pub(crate) fn deadline(request: &PermissionRequest) -> Option<Timestamp> {
+    serde_json::from_value(request.request["deadline"].clone()).ok()
+}
+
+/// The deadline has answered, in nobody's name.
+pub(crate) fn expire(
     tx: &mut Tx<'_>,
-    tools: &[ToolSpec],
+    request: PermissionRequest,
+    answered: Answered,
+) -> Result<PermissionRequest> {
+    record(tx, request, answered, Voter::Deadline)
+}
+
+/// Whose answer it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Voter {
+    Caller,
+    Deadline,
+}
+
+/// Records one person's answer; if that resolves the request, the run goes on.
+pub(crate) fn answer(
+    tx: &mut Tx<'_>,
+    request: PermissionRequest,
+    answered: Answered,
+) -> Result<PermissionRequest> {
+    record(tx, request, answered, Voter::Caller)
+}
+
+fn record(
+    tx: &mut Tx<'_>,
     mut request: PermissionRequest,
-    response: PermissionResponseRequest,
-    message: Option<&Message>,
+    answered: Answered,
+    voter: Voter,
 ) -> Result<PermissionRequest> {
     let id = request.task_id.clone().ok_or_else(|| Error::internal("The request has no task."))?;
     let mut task: Task = tx.get(kind::TASK, id.as_str())?.ok_or_else(|| Error::not_found("task", &id))?;
@@ -186,19 +314,27 @@ pub fn answer(
         return Err(Error::conflict(format!("Request `{}` is already resolved.", request.id)));
     }
     let mut votes: Vec<Vote> = serde_json::from_value(request.response["votes"].clone()).unwrap_or_default();
-    check_voter(&tx.call.actor, &cause, &votes)?;
-    let (vote, reply) = vote(tx, &request, response)?;
+    if voter == Voter::Caller {
+        check_voter(&tx.call.actor, &cause, &votes)?;
+    }
+    let remembered = remember::wanted(&answered.response, &cause.electorate)?;
+    let (vote, reply) = vote(tx, &request, &answered.response)?;
     let rewritten = vote.args.is_some();
     votes.push(vote);
     let resolution = resolve(&votes, cause.electorate.quorum, &cause.submitter);
-    let settled = settle(tx, tools, &task, &request, resolution, reply)?;
+    let settled = settle(tx, &task, &request, resolution, reply, &answered)?;
     request.updated_at = tx.now;
     request.response = json!({ "votes": votes });
-    if let Some((answer, _)) = &settled {
+    if let Some((answer, decision)) = &settled {
         request.status = if answer.approved { RequestStatus::Approved } else { RequestStatus::Denied };
         request.response["resolution"] = json!(answer);
+        if let Some(wanted) = remembered {
+            let decision = decision.as_ref().or(cause.policy_decision.as_ref());
+            let rule = remember::add(tx, &task, &answered.response, wanted, answer.approved, decision)?;
+            request.response["remembered_rule_id"] = json!(rule.id);
+        }
     }
-    tell(tx, &task, &cause, &request, settled.as_ref().map(|(answer, _)| answer), message, rewritten)?;
+    tell(tx, &task, &cause, &request, settled.as_ref(), answered.message.as_ref(), rewritten)?;
     if let Some((answer, decision)) = settled {
         let (key, request_id) = (cause.key, request.id.clone());
         tx.journal(&task, &JournalEntry::Answered { key, request_id, answer, decision })?;
@@ -226,7 +362,7 @@ fn check_voter(actor: &Actor, cause: &Cause, votes: &[Vote]) -> Result<()> {
 fn vote(
     tx: &Tx<'_>,
     request: &PermissionRequest,
-    response: PermissionResponseRequest,
+    response: &PermissionResponseRequest,
 ) -> Result<(Vote, Option<Value>)> {
     let said = response.approved.or(response.outcome.map(|outcome| outcome.approves()));
     let question = request.source == RequestSource::Hitl;
@@ -240,21 +376,20 @@ fn vote(
     if question && approved && response.answer.is_none() {
         return Err(Error::invalid("answer", "This request is a question: give the reply in `answer`."));
     }
-    let in_answer = response.answer.as_ref().and_then(|answer| answer["args"].as_object().cloned());
-    let args = response.args.or(in_answer).filter(|_| approved && !question);
-    let at = tx.now;
-    let vote = Vote { reviewer: tx.call.actor.id.clone(), approved, args, reason: response.reason, at };
-    Ok((vote, response.answer.filter(|_| question)))
+    let args = rewritten_args(request, response).filter(|_| approved);
+    let (reviewer, reason, at) = (tx.call.actor.id.clone(), response.reason.clone(), tx.now);
+    let vote = Vote { reviewer, approved, args, reason, at };
+    Ok((vote, response.answer.clone().filter(|_| question)))
 }
 
-/// What a resolution means for the run. Rewritten arguments go before policy once more.
+/// What a resolution means for the run. The arguments as they are now go before policy once more.
 fn settle(
     tx: &Tx<'_>,
-    tools: &[ToolSpec],
     task: &Task,
     request: &PermissionRequest,
     resolution: Resolution,
     reply: Option<Value>,
+    answered: &Answered,
 ) -> Result<Option<(Answer, Option<Decision>)>> {
     Ok(match resolution {
         Resolution::Pending => None,
@@ -264,22 +399,22 @@ fn settle(
         Resolution::Approved { .. } if request.source == RequestSource::Hitl => {
             Some((Answer { approved: true, args: None, reply, reason: None }, None))
         }
+        // Only calls have arguments to look at again.
+        Resolution::Approved { .. } if request.action["kind"] != "tool_call" => {
+            Some((Answer { approved: true, args: None, reply: None, reason: None }, None))
+        }
         Resolution::Approved { args } => {
-            let tool = request.action["tool"].as_str().unwrap_or_default();
-            let decision = decide_tool(tx, tools, task, tool)?;
-            let denied = decision.verdict == Verdict::Deny;
+            let manifest = manifest(&*tx.txn, &task.id)?;
+            let call = ToolCall {
+                args: args.clone().unwrap_or_else(|| answered.call.args.clone()),
+                ..answered.call.clone()
+            };
+            let decision = answered.law.decide(tx.now, task, &manifest, Case::tool(&call, &answered.paths));
+            let denied = decision.action == Verdict::Deny;
             let reason = denied.then(|| decision.reason.clone());
             Some((Answer { approved: !denied, args, reply: None, reason }, Some(decision)))
         }
     })
-}
-
-/// Policy's word on a tool for this run.
-pub fn decide_tool(tx: &Tx<'_>, tools: &[ToolSpec], task: &Task, tool: &str) -> Result<Decision> {
-    // A tool that nobody knows is taken to reach as far as any can.
-    let reach =
-        tools.iter().find(|spec| spec.name == tool).map_or(SideEffect::Network, |spec| spec.side_effect);
-    Ok(decide(manifest(&*tx.txn, &task.id)?.tier, tool, reach))
 }
 
 pub fn manifest(view: &dyn View, task: &TaskId) -> Result<Manifest> {
@@ -296,7 +431,7 @@ fn tell(
     task: &Task,
     cause: &Cause,
     request: &PermissionRequest,
-    answer: Option<&Answer>,
+    settled: Option<&(Answer, Option<Decision>)>,
     message: Option<&Message>,
     rewritten: bool,
 ) -> Result<()> {
@@ -319,23 +454,27 @@ fn tell(
         return Ok(());
     }
     tx.emit(EventKind::UserToolConfirmation, subject, place.clone(), body)?;
-    let Some(answer) = answer else { return Ok(()) };
+    let Some((answer, decision)) = settled else { return Ok(()) };
     let call_id = request.action["tool_call_id"].as_str().unwrap_or_default();
     let input = answer.args.clone().map_or_else(|| request.action["args"].clone(), Value::Object);
+    let reviewers: Vec<&Value> = votes.into_iter().flatten().map(|vote| &vote["reviewer"]).collect();
     let told = json!({ "tool_call_id": call_id, "name": request.action["tool"], "input": input,
-                       "request_id": request.id, "reason": answer.reason });
+                       "request_id": request.id, "reason": answer.reason, "answered_by": reviewers,
+                       "policy_decision": decision.as_ref().or(cause.policy_decision.as_ref()) });
     let kind = if answer.approved { EventKind::ToolApproved } else { EventKind::ToolDenied };
     tx.emit(kind, ("tool_call", &tool_call_subject(task, call_id)), place, told)?;
     Ok(())
 }
 
-pub fn oldest_question(tx: &Tx<'_>, task: &Task) -> Result<Option<PermissionRequest>> {
-    Ok(pending(tx, task)?.into_iter().find(|request| request.source == RequestSource::Hitl))
+pub fn oldest_question(view: &dyn View, task: &Task) -> Result<Option<PermissionRequest>> {
+    Ok(pending(view, task)?.into_iter().find(|request| request.source == RequestSource::Hitl))
 }
 
-pub fn pending(tx: &Tx<'_>, task: &Task) -> Result<Vec<PermissionRequest>> {
+pub fn pending(view: &dyn View, task: &Task) -> Result<Vec<PermissionRequest>> {
     let query = DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::REQUEST) };
-    let requests: Vec<PermissionRequest> = tx.find(&query)?;
+    let docs = view.docs(&query).map_err(fault)?;
+    let requests = docs.iter().map(|doc| doc.parse().map_err(fault));
+    let requests: Vec<PermissionRequest> = requests.collect::<Result<_>>()?;
     Ok(requests.into_iter().filter(|request| request.status == RequestStatus::Pending).collect())
 }
 
@@ -343,9 +482,9 @@ pub fn pending(tx: &Tx<'_>, task: &Task) -> Result<Vec<PermissionRequest>> {
 /// `request_id` or `tool_call_id`), or a `tool_result` part whose status says ok or error. Without an id it is
 /// about the oldest pending approval.
 pub fn confirmation(
-    tx: &Tx<'_>,
+    view: &dyn View,
     task: &Task,
-    message: &Message,
+    message: &MessageInput,
 ) -> Result<(PermissionRequest, PermissionResponseRequest)> {
     let mut target: Option<String> = None;
     let mut response = None;
@@ -373,7 +512,7 @@ pub fn confirmation(
             "A tool confirmation needs a public `json` part such as {\"approved\": true}, or a `tool_result` part.";
         Error::invalid("message.parts", hint)
     })?;
-    let found = pending(tx, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(
+    let found = pending(view, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(
         |request| {
             target
                 .as_deref()

@@ -137,6 +137,13 @@ impl Harness {
     pub(crate) fn wake(&self, wakes: Vec<Wake>) {
         for wake in wakes {
             match wake {
+                Wake::Rules => {
+                    let law = Arc::clone(&self.law);
+                    // New rules are in force before anyone hears that they were taken.
+                    if let Err(error) = self.glance(move |view| law.reload(view)) {
+                        tracing::error!(%error, "the rules could not be loaded; the old ones stay in force");
+                    }
+                }
                 Wake::Start { task, session } => self.drive(task, session),
                 Wake::Over(task) => {
                     if let Some(run) = self.scheduler.runs.lock().get(&task) {
@@ -177,7 +184,13 @@ impl Harness {
             let order = self.scheduler.order.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
             runs.insert(task.clone(), Run { session: session.clone(), signal: Arc::clone(&signal), order });
         }
-        let port = Arc::new(HarnessPort { harness: self.clone(), task, session, signal });
+        let port = Arc::new(HarnessPort {
+            harness: self.clone(),
+            task,
+            session,
+            signal,
+            judged: Default::default(),
+        });
         tokio::spawn(supervise(port));
     }
 }

@@ -3,8 +3,8 @@
 use harn_core::message::joined_text;
 use harn_core::run::Delivery;
 use harn_core::{
-    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Part, Result, SessionId, Task, TaskId,
-    TaskStatus, TaskTag, Visibility, WorkspaceId,
+    Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Part, PermissionRequest, RequestId, Result,
+    SessionId, Task, TaskId, TaskStatus, TaskTag, Visibility, WorkspaceId,
 };
 use harn_log::{DocQuery, View};
 use harn_wire::agents::{
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::lifecycle::{cancel, enqueue, input_message, new_message, start_next};
 use crate::page::{PageQuery, page};
-use crate::requests::{self, confirmation};
+use crate::requests::{self, Answered, confirmation};
 use crate::sessions::{check_parts, level, refuse_closed, visible_branch, visible_session};
 use crate::tx::{Place, Tx, get, kind, payload};
 use crate::workspaces::existing_persona;
@@ -131,7 +131,7 @@ impl Harness {
             call.actor.require("approvals:write")?;
         }
         let level = level(&call.actor);
-        let tools = self.runner.tools();
+        let answered = self.find_answer(&call.actor, &id, &request).await?;
         let message = self
             .command(call, move |tx: &mut Tx<'_>| {
                 let task = visible_task(&*tx.txn, &tx.call.actor, &id)?;
@@ -140,24 +140,13 @@ impl Harness {
                     refuse_terminal(&task)?;
                     let session = visible_session(&*tx.txn, &tx.call.actor, &task.session_id)?;
                     let message = new_message(tx, &session, Some(&task), request.message);
-                    if votes {
-                        let (target, response) = confirmation(tx, &task, &message)?;
-                        requests::answer(tx, &tools, target, response, Some(&message))?;
-                        return Ok(message);
-                    }
-                    let question = match request.kind {
-                        TaskMessageKind::Input => requests::oldest_question(tx, &task)?,
-                        _ => None,
-                    };
-                    match question {
-                        Some(question) => {
-                            let reply = Some(spoken(&message)?);
-                            let response = PermissionResponseRequest {
-                                approved: Some(true),
-                                answer: reply,
-                                ..Default::default()
-                            };
-                            requests::answer(tx, &tools, question, response, Some(&message))?;
+                    match answered {
+                        Some((target, answered)) => {
+                            let target: PermissionRequest = tx
+                                .get(kind::REQUEST, target.as_str())?
+                                .ok_or_else(|| Error::not_found("permission request", &target))?;
+                            let answered = Answered { message: Some(message.clone()), ..answered };
+                            requests::answer(tx, target, answered)?;
                         }
                         None => enqueue(tx, &session, &task, &message, Delivery::Steer)?,
                     }
@@ -166,6 +155,44 @@ impl Harness {
             })
             .await?;
         Ok(message.visible_to(level))
+    }
+
+    /// What a message to a task answers, if it answers anything.
+    async fn find_answer(
+        &self,
+        actor: &Actor,
+        id: &TaskId,
+        request: &AppendTaskMessageRequest,
+    ) -> Result<Option<(RequestId, Answered)>> {
+        check_parts("message.parts", &request.message)?;
+        let (actor, id, request) = (actor.clone(), id.clone(), request.clone());
+        let found = self.look(move |view| {
+            let task = visible_task(view, &actor, &id)?;
+            match request.kind {
+                // A terminal task is refused in its own words later.
+                _ if task.status.is_terminal() => Ok(None),
+                TaskMessageKind::ToolConfirmation => confirmation(view, &task, &request.message).map(Some),
+                TaskMessageKind::Interrupt => Ok(None),
+                TaskMessageKind::Input => match requests::oldest_question(view, &task)? {
+                    Some(question) => {
+                        let answer = Some(spoken(&request.message.parts)?);
+                        let approved = Some(true);
+                        Ok(Some((
+                            question,
+                            PermissionResponseRequest { approved, answer, ..Default::default() },
+                        )))
+                    }
+                    None => Ok(None),
+                },
+            }
+        });
+        match found.await? {
+            Some((target, response)) => {
+                let id = target.id.clone();
+                Ok(Some((id, self.weigh(target, response, None).await?)))
+            }
+            None => Ok(None),
+        }
     }
 
     pub async fn outcome(&self, actor: &Actor, id: &OutcomeId) -> Result<Outcome> {
@@ -210,9 +237,9 @@ fn seen_by(mut task: Task, actor: &Actor) -> Task {
 }
 
 /// What a message says for everyone to hear: an answer is shown wherever its question is.
-fn spoken(message: &Message) -> Result<Value> {
+fn spoken(parts: &[Part]) -> Result<Value> {
     let public: Vec<Part> =
-        message.parts.iter().filter(|part| part.visibility() == Visibility::Public).cloned().collect();
+        parts.iter().filter(|part| part.visibility() == Visibility::Public).cloned().collect();
     let text = joined_text(&public);
     if !text.is_empty() {
         return Ok(Value::String(text));
@@ -249,6 +276,7 @@ fn refuse_terminal(task: &Task) -> Result<()> {
 fn new_task(tx: &Tx<'_>, session: &harn_core::Session, request: SubmitTaskRequest) -> Result<Task> {
     let input = Value::Object(request.input);
     check_parts("input.parts", &input_message(&input)?)?;
+    crate::manifest::budget_in(&request.metadata)?;
     if let Some(persona) = &request.persona_id {
         existing_persona(&*tx.txn, persona)?;
     }

@@ -29,6 +29,12 @@ pub mod kind {
     pub const REQUEST: &str = "permission_request";
     /// What a run has in flight.
     pub const RUN: &str = "run";
+    /// The summary that stands for the older part of a session, by session.
+    pub const COMPACTION: &str = "compaction";
+    /// The permission policy that was put through the API.
+    pub const POLICY: &str = "permission_policy";
+    /// Remembered answers, and rules that were added through the API.
+    pub const RULE: &str = "permission_rule";
     pub const KEY: &str = "api_key";
     pub const IDEMPOTENCY: &str = "idempotency";
 }
@@ -37,6 +43,8 @@ pub mod kind {
 pub mod tag {
     /// A task that is not terminal.
     pub const OPEN: &str = "open";
+    /// A run with a deadline, or a pending request with one.
+    pub const TIMED: &str = "timed";
     /// A session with an expiry.
     pub const EXPIRING: &str = "expiring";
 }
@@ -44,9 +52,14 @@ pub mod tag {
 /// What has to happen outside the log once the commit is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wake {
-    Start { task: TaskId, session: SessionId },
+    Start {
+        task: TaskId,
+        session: SessionId,
+    },
     Answered(TaskId),
     Over(TaskId),
+    /// The rules have changed.
+    Rules,
 }
 
 /// Where a row belongs.

@@ -13,7 +13,7 @@ use harn_wire::agents::{
 };
 use serde_json::json;
 
-use crate::lifecycle::is_logical;
+use crate::manifest::is_logical;
 use crate::page::{PageQuery, page};
 use crate::tx::{Place, Tx, check_name, get, kind, merge, payload};
 use crate::{Call, Harness, fault};

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::Stream;
+use harn_core::budget::Price;
 use harn_core::chat::{ModelRef, ModelRequest, StopReason, Usage};
 use serde_json::{Map, Value};
 
@@ -22,8 +23,27 @@ pub use scripted::{ScriptError, ScriptedModel};
 pub trait Model: Send + Sync {
     fn reference(&self) -> ModelRef;
 
+    /// What is known about it. A model without a price costs nothing that we could count.
+    fn card(&self) -> ModelCard {
+        ModelCard::default()
+    }
+
     /// Begins a call. Nothing happens before the first poll, and dropping the stream cancels the call.
     fn stream(&self, request: ModelRequest) -> ModelStream;
+}
+
+/// What a run has to know about its model beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelCard {
+    /// Tokens that it takes in.
+    pub context_window: u64,
+    pub price: Option<Price>,
+}
+
+impl Default for ModelCard {
+    fn default() -> Self {
+        Self { context_window: 128_000, price: None }
+    }
 }
 
 /// An answer as it arrives. A whole answer ends with `Chunk::Stop`; an error is the last item.

@@ -26,6 +26,9 @@
 //! - Beyond the last response, `after` says whether it is repeated (`repeat_last`) or the call fails
 //!   (`error`, the default).
 //!
+//! `context_window` (tokens) and `price` (`{"input": …, "output": …}`, millionths of a US dollar per million tokens)
+//! make it behave as a model of that size and price.
+//!
 //! A response waits `delay_ms`, then streams `thinking`, `text` in `chunks` pieces, `tool_calls` and `usage`,
 //! and ends in one way: with `stop` (any word; by default `tool_use` if there are tool calls, else
 //! `end_turn`), with `error`, with `"cut": true` (the stream ends without a stop), or with `"hang": true`
@@ -40,7 +43,7 @@ use harn_core::chat::{ChatMessage, ModelRef, ModelRequest};
 use harn_core::tool::ToolCall;
 
 use crate::pieces::pieces;
-use crate::{Chunk, Model, ModelError, ModelStream};
+use crate::{Chunk, Model, ModelCard, ModelError, ModelStream};
 pub use script::ScriptError;
 use script::{After, End, Response, Script};
 
@@ -61,6 +64,14 @@ impl ScriptedModel {
 impl Model for ScriptedModel {
     fn reference(&self) -> ModelRef {
         ModelRef { provider: "scripted".into(), model: "scripted-1".into() }
+    }
+
+    fn card(&self) -> ModelCard {
+        let usual = ModelCard::default();
+        ModelCard {
+            context_window: self.0.context_window.unwrap_or(usual.context_window),
+            price: self.0.price,
+        }
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

@@ -33,6 +33,23 @@ const ALLOWED: &[(&str, &str)] = &[
     ),
     ("UpdateSessionRequest.expires_at", "as above"),
     ("PermissionResponseRequest.args", "ours: an answer may rewrite the arguments, as spec 000 has it"),
+    ("PermissionResponseRequest.remember", "a later public document's: answers may be remembered"),
+    ("PermissionResponseRequest.scope", "as above"),
+    ("PermissionResponseRequest.expires_at", "as above"),
+    ("PermissionResponseRequest.action_pattern", "as above"),
+    ("PermissionResponseRequest.target_pattern", "as above"),
+    ("PermissionResponseRequest.class", "as above"),
+    ("GET /v1/permissions/policy", "a later public document's"),
+    ("PUT /v1/permissions/policy", "as above"),
+    ("GET /v1/permissions/rules", "as above"),
+    ("POST /v1/permissions/rules", "as above"),
+    ("DELETE /v1/permissions/rules/{rule_id}", "as above"),
+    ("GET /v1/permissions/history", "as above"),
+    ("POST /v1/permissions/check", "as above"),
+    ("GET /v1/keys", "ours: keys are made and revoked while the server runs"),
+    ("POST /v1/keys", "as above"),
+    ("DELETE /v1/keys/{key_id}", "as above"),
+    ("POST /v1/tasks/{task_id}/undo", "ours: puts back what a task did to files"),
 ];
 
 #[test]

@@ -16,7 +16,7 @@ use super::confined::{
 };
 
 /// Makes "still as planned, so replace it" one step among the writers of this process.
-static REPLACE: Mutex<()> = Mutex::new(());
+pub(super) static REPLACE: Mutex<()> = Mutex::new(());
 
 /// Tells the temporary files of this process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -28,20 +28,29 @@ pub(super) enum Now {
     Different,
 }
 
+/// A file before it is written: its true path, and what is there now.
+pub(super) struct PreImage {
+    pub(super) path: String,
+    pub(super) bytes: Option<Bytes>,
+    pub(super) mode: Option<u32>,
+    pub(super) new_folders: Vec<String>,
+}
+
 pub(super) fn hash(bytes: &[u8]) -> String {
     Sha256Hash::of(bytes).prefixed()
 }
 
 impl Confined {
-    /// The true path of a file to be written, and its present bytes if it exists.
-    pub(super) fn pre_image(&self, path: &str) -> Result<(String, Option<Bytes>), Refusal> {
-        let place = self.resolve(path, LastLink::Refuse)?;
-        let found = match &place.spot {
-            Spot::Directory(_) => return Err(wrong_kind(&place.path, "a folder", "a file")),
-            Spot::Missing { .. } => None,
-            Spot::Entry { parent, name } => present(parent, name, &place.path)?,
+    /// What a write to this path would replace or create.
+    pub(super) fn pre_image(&self, path: &str) -> Result<PreImage, Refusal> {
+        let Place { path, spot } = self.resolve(path, LastLink::Refuse)?;
+        let (found, new_folders) = match &spot {
+            Spot::Directory(_) => return Err(wrong_kind(&path, "a folder", "a file")),
+            Spot::Missing { names, .. } => (None, folders_above(&path, names.len() - 1)),
+            Spot::Entry { parent, name } => (present(parent, name, &path)?, Vec::new()),
         };
-        Ok((place.path, found.map(|found| found.bytes.into())))
+        let mode = found.as_ref().map(|found| found.mode);
+        Ok(PreImage { path, bytes: found.map(|found| found.bytes.into()), mode, new_folders })
     }
 
     /// Carries out a plan, unless the file is no longer as the plan found it.
@@ -109,6 +118,14 @@ impl Confined {
     }
 }
 
+/// The last so many folders on the way to a file, outermost first.
+fn folders_above(path: &str, count: usize) -> Vec<String> {
+    let mut folders: Vec<String> =
+        path.match_indices('/').rev().take(count).map(|(at, _)| path[..at].to_owned()).collect();
+    folders.reverse();
+    folders
+}
+
 struct Present {
     bytes: Vec<u8>,
     mode: u32,
@@ -134,7 +151,7 @@ fn make_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
 }
 
 /// A directory handle is for paths only and cannot be synced itself.
-fn sync(dir: &Dir) -> io::Result<()> {
+pub(super) fn sync(dir: &Dir) -> io::Result<()> {
     dir.open(".")?.sync_all()
 }
 
@@ -200,7 +217,13 @@ mod tests {
     #[test]
     fn comparing_removes_what_an_interrupted_attempt_left_behind() {
         let root = tempfile::tempdir().unwrap();
-        let plan = WritePlan { path: "file".into(), before: None, after: hash(b"after") };
+        let plan = WritePlan {
+            path: "file".into(),
+            before: None,
+            after: hash(b"after"),
+            mode: None,
+            new_folders: vec![],
+        };
         let workspace = Confined::open(root.path()).unwrap();
         let Place { spot: Spot::Directory(dir), .. } = workspace.resolve(".", LastLink::Follow).unwrap()
         else {

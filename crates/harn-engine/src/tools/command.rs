@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use harn_core::tool::{Class, SideEffect, ToolSpec};
+use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Args;
 use super::capture::Capture;
-use super::{Prepared, Tool, ToolContext, ToolFailure, object_schema};
+use super::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput, object_schema};
 use crate::guard::{Ended, GuardCommand, PATIENCE, Report};
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
@@ -77,6 +77,12 @@ impl Tool for RunCommand {
             ),
             class: Class::Once,
             side_effect: SideEffect::ProcessExec,
+            annotations: Annotations {
+                kind: ToolKind::Execute,
+                command: Some("command".into()),
+                capabilities: vec!["process.exec".into()],
+                ..Annotations::default()
+            },
         }
     }
 
@@ -90,9 +96,9 @@ impl Tool for RunCommand {
         ctx: &ToolContext,
         args: &Map<String, Value>,
         _prepared: Prepared,
-    ) -> Result<Value, ToolFailure> {
+    ) -> Result<ToolOutput, ToolFailure> {
         let (command, limit) = command_args(args)?;
-        run(ctx, root_of(ctx)?, command, limit).await
+        run(ctx, root_of(ctx)?, command, limit).await.map(ToolOutput::from)
     }
 }
 

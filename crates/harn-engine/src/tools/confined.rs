@@ -19,9 +19,9 @@ pub const MAX_CONTENT: u64 = 8 * 1024 * 1024;
 const CLOSED: &str = ".harn";
 
 /// A walk holds one file descriptor per component, so that `..` needs no help from the kernel.
-const MAX_DEPTH: usize = 128;
-const MAX_LINKS: usize = 40;
-const MAX_PATH: usize = 4096;
+pub(super) const MAX_DEPTH: usize = 128;
+pub(super) const MAX_LINKS: usize = 40;
+pub(super) const MAX_PATH: usize = 4096;
 
 /// Why a path was refused.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +102,11 @@ impl Confined {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|error| Refusal::Root { root: root.display().to_string(), why: error.to_string() })?;
         Ok(Self { root: root.to_owned(), dir })
+    }
+
+    /// The folder itself. Whoever uses it must not let the kernel follow links.
+    pub(super) fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     pub(super) fn resolve(&self, path: &str, last: LastLink) -> Result<Place, Refusal> {

@@ -1,15 +1,20 @@
-//! The tools that read, list, write and edit files of the workspace.
+//! The tools that read, list and write files of the workspace.
 
 use async_trait::async_trait;
+use harn_core::decision::Access;
 use harn_core::run::WritePlan;
-use harn_core::tool::{Class, SideEffect, ToolSpec};
+use harn_core::tool::{Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::args::Args;
-use super::atomic::{Now, hash};
-use super::confined::{Confined, LastLink, MAX_CONTENT, Refusal, Spot, is_closed, wrong_kind};
-use super::text::{Cut, MAX_SHOWN, ShowError, Shown, Window, replace_once, show};
-use super::{Prepared, PreparedWrite, Reconciled, Tool, ToolContext, ToolFailure, object_schema};
+use super::atomic::{Now, PreImage, hash};
+use super::confined::{Confined, LastLink, MAX_CONTENT, Refusal, Spot, is_closed, read_whole, wrong_kind};
+use super::diff::unified;
+use super::options::flag;
+use super::text::{Cut, MAX_SHOWN, ShowError, Shown, Window, show, with_line_numbers};
+use super::{
+    Prepared, PreparedWrite, Reconciled, Tool, ToolContext, ToolFailure, ToolOutput, object_schema, on_path,
+};
 
 const MAX_ENTRIES: usize = 1000;
 
@@ -36,6 +41,7 @@ impl Tool for ReadFile {
                     "path": { "type": "string", "description": "Relative to the workspace root." },
                     "offset": { "type": "integer", "minimum": 1, "description": "First line to show, from 1." },
                     "limit": { "type": "integer", "minimum": 1, "description": "How many lines to show." },
+                    "line_numbers": { "type": "boolean", "description": "Whether each line begins with its number and a tab, which are not in the file; false unless given." },
                 }),
                 &["path"],
             ),
@@ -49,6 +55,7 @@ impl Tool for ReadFile {
             ),
             class: Class::Read,
             side_effect: SideEffect::ReadOnly,
+            annotations: on_path(ToolKind::Read, Access::Read, "workspace.read_text"),
         }
     }
 
@@ -61,21 +68,30 @@ impl Tool for ReadFile {
         ctx: &ToolContext,
         args: &Map<String, Value>,
         _prepared: Prepared,
-    ) -> Result<Value, ToolFailure> {
-        let (path, window) = read_args(args)?;
+    ) -> Result<ToolOutput, ToolFailure> {
+        let (path, window, numbers) = read_args(args)?;
         let path = path.to_owned();
-        in_workspace(ctx, move |workspace| read(workspace, &path, window)).await
+        in_workspace(ctx, move |workspace| read(workspace, &path, window, numbers))
+            .await
+            .map(ToolOutput::from)
     }
 }
 
-fn read_args(args: &Map<String, Value>) -> Result<(&str, Window), ToolFailure> {
-    let args = Args::check("read_file", args, &["path", "offset", "limit"])?;
-    let first = args.optional_integer("offset", 1..=u64::MAX)?.unwrap_or(1);
-    let lines = args.optional_integer("limit", 1..=u64::MAX)?.unwrap_or(u64::MAX);
-    Ok((args.text("path")?, Window { first, lines }))
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Shown,
+    Omitted,
 }
 
-fn read(workspace: &Confined, path: &str, window: Window) -> Result<Value, ToolFailure> {
+fn read_args(given: &Map<String, Value>) -> Result<(&str, Window, Numbers), ToolFailure> {
+    let args = Args::check("read_file", given, &["path", "offset", "limit", "line_numbers"])?;
+    let first = args.optional_integer("offset", 1..=u64::MAX)?.unwrap_or(1);
+    let lines = args.optional_integer("limit", 1..=u64::MAX)?.unwrap_or(u64::MAX);
+    let numbers = if flag("read_file", given, "line_numbers")? { Numbers::Shown } else { Numbers::Omitted };
+    Ok((args.text("path")?, Window { first, lines }, numbers))
+}
+
+fn read(workspace: &Confined, path: &str, window: Window, numbers: Numbers) -> Result<Value, ToolFailure> {
     let (path, file) = workspace.open_file(path)?;
     let size = file.metadata().map_err(Refusal::io(&path))?.len();
     let shown = show(file, window, MAX_SHOWN).map_err(|error| match error {
@@ -86,7 +102,10 @@ fn read(workspace: &Confined, path: &str, window: Window) -> Result<Value, ToolF
             window.first
         )),
     })?;
-    let Shown { text, cut } = shown;
+    let Shown { text, cut } = match numbers {
+        Numbers::Shown => with_line_numbers(shown, window.first, MAX_SHOWN),
+        Numbers::Omitted => shown,
+    };
     let mut output = json!({ "path": path, "content": text });
     if let Some(cut) = cut {
         output["truncated"] = cut_note(&cut, window, size).into();
@@ -141,6 +160,7 @@ impl Tool for ListDir {
             ),
             class: Class::Read,
             side_effect: SideEffect::ReadOnly,
+            annotations: on_path(ToolKind::Read, Access::Read, "workspace.list"),
         }
     }
 
@@ -153,9 +173,9 @@ impl Tool for ListDir {
         ctx: &ToolContext,
         args: &Map<String, Value>,
         _prepared: Prepared,
-    ) -> Result<Value, ToolFailure> {
+    ) -> Result<ToolOutput, ToolFailure> {
         let path = list_args(args)?.to_owned();
-        in_workspace(ctx, move |workspace| list(workspace, &path)).await
+        in_workspace(ctx, move |workspace| list(workspace, &path)).await.map(ToolOutput::from)
     }
 }
 
@@ -251,7 +271,8 @@ impl Tool for WriteFile {
     fn spec(&self) -> ToolSpec {
         write_spec(
             "write_file",
-            "Creates a file of the workspace, with its folders, or replaces its whole content. At most 8 MiB.",
+            "Creates a file of the workspace, with its folders, or replaces its whole content; use edit_file for \
+             smaller changes. At most 8 MiB. The result has a diff, of which at most 16 KiB are shown.",
             json!({
                 "path": { "type": "string", "description": "Relative to the workspace root." },
                 "content": { "type": "string", "description": "The whole new content." },
@@ -272,8 +293,8 @@ impl Tool for WriteFile {
         ctx: &ToolContext,
         _args: &Map<String, Value>,
         prepared: Prepared,
-    ) -> Result<Value, ToolFailure> {
-        perform_write(ctx, prepared).await
+    ) -> Result<ToolOutput, ToolFailure> {
+        perform_write(ctx, prepared).await.map(ToolOutput::from)
     }
 
     async fn reconcile(&self, ctx: &ToolContext, plan: &WritePlan) -> Reconciled {
@@ -281,46 +302,7 @@ impl Tool for WriteFile {
     }
 }
 
-/// Replaces one passage of a text file. Links are treated as by [`WriteFile`].
-pub struct EditFile;
-
-#[async_trait]
-impl Tool for EditFile {
-    fn spec(&self) -> ToolSpec {
-        write_spec(
-            "edit_file",
-            "Replaces one passage of a UTF-8 text file. old_text must occur in the file exactly once.",
-            json!({
-                "path": { "type": "string", "description": "Relative to the workspace root." },
-                "old_text": { "type": "string", "description": "The passage as it stands in the file." },
-                "new_text": { "type": "string", "description": "What to put in its place." },
-            }),
-            &["path", "old_text", "new_text"],
-        )
-    }
-
-    async fn prepare(&self, ctx: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        let args = Args::check("edit_file", args, &["path", "old_text", "new_text"])?;
-        let path = args.text("path")?.to_owned();
-        let (old, new) = (args.text("old_text")?.to_owned(), args.text("new_text")?.to_owned());
-        in_workspace(ctx, move |workspace| plan_edit(workspace, &path, &old, &new)).await.map(Prepared::Write)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        _args: &Map<String, Value>,
-        prepared: Prepared,
-    ) -> Result<Value, ToolFailure> {
-        perform_write(ctx, prepared).await
-    }
-
-    async fn reconcile(&self, ctx: &ToolContext, plan: &WritePlan) -> Reconciled {
-        reconcile_write(ctx, plan).await
-    }
-}
-
-fn write_spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
+pub(super) fn write_spec(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: description.into(),
@@ -331,11 +313,14 @@ fn write_spec(name: &str, description: &str, properties: Value, required: &[&str
                 "bytes": { "type": "integer" },
                 "before_sha256": { "type": ["string", "null"] },
                 "after_sha256": { "type": "string" },
+                "diff": { "type": ["string", "null"], "description": "What changed, as a unified diff; empty when nothing did." },
+                "diff_note": { "type": "string", "description": "Why there is no diff, or how much of it is left out." },
             }),
-            &["path", "bytes", "before_sha256", "after_sha256"],
+            &["path", "bytes", "before_sha256", "after_sha256", "diff"],
         ),
         class: Class::Checkable,
         side_effect: SideEffect::WorkspaceWrite,
+        annotations: on_path(ToolKind::Edit, Access::Write, "workspace.write_text"),
     }
 }
 
@@ -345,56 +330,82 @@ pub(super) fn plan_whole(
     path: &str,
     content: String,
 ) -> Result<PreparedWrite, Refusal> {
-    let (path, pre_image) = workspace.pre_image(path)?;
+    let PreImage { path, bytes: pre_image, mode, new_folders } = workspace.pre_image(path)?;
     if content.len() as u64 > MAX_CONTENT {
         return Err(Refusal::TooLarge { path, limit: MAX_CONTENT, unit: "bytes" });
     }
     let before = pre_image.as_deref().map(hash);
-    let plan = WritePlan { path, before, after: hash(content.as_bytes()) };
+    let plan = WritePlan { path, before, after: hash(content.as_bytes()), mode, new_folders };
     Ok(PreparedWrite { plan, pre_image, content: content.into() })
 }
 
-fn plan_edit(workspace: &Confined, path: &str, old: &str, new: &str) -> Result<PreparedWrite, ToolFailure> {
-    let (path, pre_image) = workspace.pre_image(path)?;
-    let Some(pre_image) = pre_image else { return Err(Refusal::NotFound { path }.into()) };
-    let Ok(text) = str::from_utf8(&pre_image) else { return Err(Refusal::NotText { path }.into()) };
-    let content = replace_once(text, old, new)
-        .map_err(|why| ToolFailure::new(format!("`{path}` was not changed: {why}")))?;
-    if content.len() as u64 > MAX_CONTENT {
-        return Err(Refusal::TooLarge { path, limit: MAX_CONTENT, unit: "bytes" }.into());
-    }
-    let plan = WritePlan { path, before: Some(hash(&pre_image)), after: hash(content.as_bytes()) };
-    Ok(PreparedWrite { plan, pre_image: Some(pre_image), content: content.into() })
-}
-
-async fn perform_write(ctx: &ToolContext, prepared: Prepared) -> Result<Value, ToolFailure> {
-    let Prepared::Write(PreparedWrite { plan, content, .. }) = prepared else {
+pub(super) async fn perform_write(ctx: &ToolContext, prepared: Prepared) -> Result<Value, ToolFailure> {
+    let Prepared::Write(PreparedWrite { plan, pre_image, content }) = prepared else {
         return Err(ToolFailure::new(
             "The write was not planned, so nothing was written. Call the tool again.",
         ));
     };
     in_workspace(ctx, move |workspace| {
         workspace.carry_out(&plan, &content)?;
-        Ok(write_output(&plan, content.len() as u64))
+        let mut output = write_output(&plan, content.len() as u64);
+        add_diff(&mut output, &plan.path, pre_image.as_deref(), &content);
+        Ok(output)
     })
     .await
 }
 
-async fn reconcile_write(ctx: &ToolContext, plan: &WritePlan) -> Reconciled {
-    let compared = plan.clone();
-    match in_workspace(ctx, move |workspace| Ok(workspace.compare(&compared)?)).await {
-        Ok(Now::AsAfter { bytes }) => Reconciled::Done(write_output(plan, bytes)),
-        Ok(Now::AsBefore) => Reconciled::NotDone,
-        Ok(Now::Different) | Err(_) => Reconciled::Unknown,
+pub(super) async fn reconcile_write(ctx: &ToolContext, plan: &WritePlan) -> Reconciled {
+    let plan = plan.clone();
+    let reconciled = in_workspace(ctx, move |workspace| {
+        Ok(match workspace.compare(&plan)? {
+            Now::AsAfter { bytes } => Reconciled::Done(found_done(workspace, &plan, bytes)?),
+            Now::AsBefore => Reconciled::NotDone,
+            Now::Different => Reconciled::Unknown,
+        })
+    });
+    reconciled.await.unwrap_or(Reconciled::Unknown)
+}
+
+/// The output of a write whose pre-image is gone. For a new file none is needed, so the diff is there as well.
+fn found_done(workspace: &Confined, plan: &WritePlan, bytes: u64) -> Result<Value, ToolFailure> {
+    let mut output = write_output(plan, bytes);
+    if plan.before.is_some() {
+        output["diff_note"] = "The write was found done after a restart, so there is no diff.".into();
+        return Ok(output);
     }
+    let (path, file) = workspace.open_file(&plan.path)?;
+    let content = read_whole(file, &path, MAX_CONTENT)?;
+    if hash(&content) != plan.after {
+        return Err(Refusal::Stale { path }.into());
+    }
+    add_diff(&mut output, &path, None, &content);
+    Ok(output)
 }
 
 fn write_output(plan: &WritePlan, bytes: u64) -> Value {
-    json!({ "path": plan.path, "bytes": bytes, "before_sha256": plan.before, "after_sha256": plan.after })
+    json!({
+        "path": plan.path,
+        "bytes": bytes,
+        "before_sha256": plan.before,
+        "after_sha256": plan.after,
+        "diff": null,
+    })
+}
+
+fn add_diff(output: &mut Value, path: &str, before: Option<&[u8]>, after: &[u8]) {
+    let (Ok(before), Ok(after)) = (before.map(str::from_utf8).transpose(), str::from_utf8(after)) else {
+        output["diff_note"] = "There is no diff, because the file was or is not UTF-8 text.".into();
+        return;
+    };
+    let diff = unified(path, before, after);
+    if let Some(note) = diff.note() {
+        output["diff_note"] = note.into();
+    }
+    output["diff"] = diff.text.into();
 }
 
 /// Does file work on a thread that may block.
-async fn in_workspace<T: Send + 'static>(
+pub(super) async fn in_workspace<T: Send + 'static>(
     ctx: &ToolContext,
     work: impl FnOnce(&Confined) -> Result<T, ToolFailure> + Send + 'static,
 ) -> Result<T, ToolFailure> {

@@ -5,37 +5,71 @@
 
 mod args;
 mod atomic;
+mod background;
 mod capture;
 mod command;
 mod confined;
+mod diff;
+mod edit;
 mod files;
+mod glob;
+mod grep;
+mod lines;
+mod locate;
+mod options;
 mod port;
+mod replace;
+mod restore;
+mod rules;
+pub mod stash;
 mod text;
+mod walk;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use harn_core::run::WritePlan;
-use harn_core::tool::{Class, SideEffect, ToolSpec};
+use harn_core::decision::Access;
+use harn_core::run::{Attachment, Change, Stash, WritePlan};
+use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::GuardCommand;
 
+pub use background::Background;
 pub use command::RunCommand;
 pub use confined::{MAX_CONTENT, Refusal};
-pub use files::{EditFile, ListDir, ReadFile, WriteFile};
+pub use edit::EditFile;
+pub use files::{ListDir, ReadFile, WriteFile};
+pub use glob::Glob;
+pub use grep::Grep;
 pub use port::ConfinedFiles;
+pub use stash::Stashes;
 
 /// Where and under whose supervision a tool works.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolContext {
     /// The canonical workspace root; none for a workspace without files.
     pub root: Option<PathBuf>,
     pub guard: GuardCommand,
+    pub keep: Arc<dyn Keep>,
+    pub sight: Arc<dyn Sight>,
+    pub stashes: Arc<Stashes>,
+    pub background: Arc<Background>,
     pub cancel: CancellationToken,
+}
+
+/// What a tool that looks at many files may see: policy was asked about the folder, not about each file in it.
+pub trait Sight: Send + Sync {
+    fn may_read(&self, path: &str) -> bool;
+}
+
+/// Keeps content under its hash, durably, so that undo finds it whatever happens to us.
+#[async_trait]
+pub trait Keep: Send + Sync {
+    async fn keep(&self, blobs: Vec<Bytes>) -> Result<(), ToolFailure>;
 }
 
 /// Why a call came to nothing, for the model and the person: what happened, to what, and what to do.
@@ -57,6 +91,24 @@ pub enum Prepared {
     /// Arguments are valid; there is nothing to record beforehand.
     Ready,
     Write(PreparedWrite),
+    /// The workspace was stashed, so that what the call does to it can be seen and undone.
+    Stashed(Stash),
+}
+
+/// What a call gives: the value that the model sees, and what belongs to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    pub value: Value,
+    /// What happened to files that no plan had named.
+    pub changes: Vec<Change>,
+    /// What is too large to be shown; `value` refers to it by id.
+    pub attachments: Vec<Attachment>,
+}
+
+impl From<Value> for ToolOutput {
+    fn from(value: Value) -> Self {
+        Self { value, changes: Vec::new(), attachments: Vec::new() }
+    }
 }
 
 /// A file write before it happens: what to journal, and the bytes to put there.
@@ -90,7 +142,7 @@ pub trait Tool: Send + Sync {
         ctx: &ToolContext,
         args: &Map<String, Value>,
         prepared: Prepared,
-    ) -> Result<Value, ToolFailure>;
+    ) -> Result<ToolOutput, ToolFailure>;
 
     /// Compares the world with the plan of a call that was begun, for checkable tools.
     async fn reconcile(&self, _ctx: &ToolContext, _plan: &WritePlan) -> Reconciled {
@@ -111,6 +163,8 @@ impl Registry {
         Self::new(vec![
             Arc::new(ReadFile),
             Arc::new(ListDir),
+            Arc::new(Glob),
+            Arc::new(Grep),
             Arc::new(WriteFile),
             Arc::new(EditFile),
             Arc::new(RunCommand),
@@ -148,6 +202,17 @@ pub fn ask_user_spec() -> ToolSpec {
         output_schema: json!({ "description": "What the person answered." }),
         class: Class::Local,
         side_effect: SideEffect::None,
+        annotations: Annotations { capabilities: vec!["human.ask".into()], ..Annotations::default() },
+    }
+}
+
+/// Annotations of a tool with one path argument.
+fn on_path(kind: ToolKind, access: Access, capability: &str) -> Annotations {
+    Annotations {
+        kind,
+        paths: vec![("path".into(), access)],
+        capabilities: vec![capability.into()],
+        ..Annotations::default()
     }
 }
 

@@ -1,13 +1,20 @@
 //! The workspace files as the harness sees them: the same confinement as the tools, with the errors of spec 001.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use harn_core::ports::{FileContent, FileEntry, FileKind, FileWritten, WorkspaceFiles};
+use harn_core::ports::{
+    FileContent, FileEntry, FileKind, FileWritten, Kept, Located, Restored, WorkspaceFiles,
+};
+use harn_core::run::{Change, Node};
 use harn_core::{Code, Error, Result};
 
 use super::confined::{Confined, LastLink, MAX_CONTENT, Refusal, Spot, read_whole};
 use super::files::{EntryKind, Listed, Listing, plan_whole};
+use super::locate::locate;
+use super::restore::restore;
+use super::stash::changes_since;
 
 /// A listing for a client cannot say that it was cut, so a larger folder is an error.
 const MAX_ENTRIES: usize = 10_000;
@@ -40,6 +47,20 @@ impl WorkspaceFiles for ConfinedFiles {
         let write = plan_whole(&workspace, path, content.to_owned())?;
         workspace.carry_out(&write.plan, &write.content)?;
         Ok(FileWritten { path: write.plan.path, before: write.pre_image, bytes: write.content.len() as u64 })
+    }
+
+    fn locate(&self, root: &str, path: &str) -> Located {
+        locate(Path::new(root), path)
+    }
+
+    fn restore(&self, root: &str, changes: &[Change], kept: Kept<'_>) -> Result<Vec<(String, Restored)>> {
+        let workspace = Confined::open(Path::new(root))?;
+        Ok(restore(&workspace, changes, kept))
+    }
+
+    fn changes_since(&self, root: &str, before: &BTreeMap<String, Node>) -> Result<Vec<Change>> {
+        let workspace = Confined::open(Path::new(root))?;
+        Ok(changes_since(&workspace, before).map_err(Refusal::io("."))?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Text without files: the lines of a reader that fit into an answer, and the replacement of one passage.
+//! Text without files: the lines of a reader that fit into an answer, and small words.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -112,39 +112,22 @@ fn decode(bytes: Vec<u8>, was_cut: bool) -> Result<String, ShowError> {
     })
 }
 
-/// Replaces the only place where `old` occurs. The error says what stands in the way and what to do.
-pub(super) fn replace_once(text: &str, old: &str, new: &str) -> Result<String, String> {
-    if old.is_empty() {
-        return Err(
-            "`old_text` is empty. Give the passage to replace, or use write_file for the whole file.".into(),
-        );
+/// Puts its number before each line, and cuts again if the numbers make the text too long.
+pub(super) fn with_line_numbers(shown: Shown, first: u64, max: usize) -> Shown {
+    let mut text = String::new();
+    for (number, line) in (first..).zip(shown.text.split_inclusive('\n')) {
+        let line = format!("{number:>6}\t{line}");
+        if !text.is_empty() && text.len() + line.len() > max {
+            return Shown { text, cut: Some(Cut::BeforeLine { next: number }) };
+        }
+        text.push_str(&line);
     }
-    if old == new {
-        return Err("`old_text` and `new_text` are the same, so nothing would change.".into());
-    }
-    let Some(at) = text.find(old) else { return Err(no_match(text, old)) };
-    match count(text, old, at) {
-        1 => Ok([&text[..at], new, &text[at + old.len()..]].concat()),
-        many => Err(format!(
-            "`old_text` matches {many} places, and it must match exactly one. Add lines around it until it is unique."
-        )),
-    }
+    Shown { text, cut: shown.cut }
 }
 
-/// Occurrences may overlap (`aa` in `aaa`): those count as two, because either could be meant.
-fn count(text: &str, old: &str, first: usize) -> usize {
-    let apart = text.matches(old).count();
-    let next = first + text[first..].chars().next().map_or(1, char::len_utf8);
-    if apart == 1 && text[next..].contains(old) { 2 } else { apart }
-}
-
-fn no_match(text: &str, old: &str) -> String {
-    let hint = if text.contains("\r\n") && !old.contains("\r\n") && old.contains('\n') {
-        "The file's lines end with CR LF; `old_text` must have the same line ends."
-    } else {
-        "It must match exactly, with every space and line end. Read the file and copy the passage from it."
-    };
-    format!("`old_text` matches 0 places, and it must match exactly one. {hint}")
+/// How many there are of something, such as `1 file` or `2 files`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]
@@ -184,9 +167,16 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_matches_are_ambiguous() {
-        assert_eq!(replace_once("baab", "aa", "x"), Ok("bxb".into()));
-        assert!(replace_once("aaa", "aa", "x").unwrap_err().contains("matches 2 places"));
-        assert!(replace_once("ééé", "éé", "x").unwrap_err().contains("matches 2 places"));
+    fn line_numbers_count_towards_the_limit() {
+        let numbered = |text: &str, first, max| {
+            let shown = Shown { text: text.into(), cut: None };
+            let Shown { text, cut } = with_line_numbers(shown, first, max);
+            (text, cut)
+        };
+        let cut = Some(Cut::BeforeLine { next: 10 });
+        assert_eq!(numbered("", 1, 99), (String::new(), None));
+        assert_eq!(numbered("a\nb", 9, 99), ("     9\ta\n    10\tb".into(), None));
+        assert_eq!(numbered("a\nb", 9, 16), ("     9\ta\n".into(), cut));
+        assert_eq!(numbered("aaaa", 1, 2), ("     1\taaaa".into(), None));
     }
 }

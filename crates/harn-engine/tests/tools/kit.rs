@@ -1,11 +1,14 @@
 //! A workspace to call tools in, and ways to wait for what happens outside of the test.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use harn_core::hash::Sha256Hash;
 use harn_engine::guard::GuardCommand;
-use harn_engine::tools::{Prepared, PreparedWrite, Registry, Tool, ToolContext};
+use harn_engine::tools::{Keep, Prepared, PreparedWrite, Registry, Sight, Tool, ToolContext, ToolFailure};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -15,6 +18,35 @@ use tokio_util::sync::CancellationToken;
 pub struct Workspace {
     dir: TempDir,
     pub ctx: ToolContext,
+    pub blobs: Arc<Blobs>,
+}
+
+/// Everything may be read but what is below `vault`.
+struct NotVault;
+
+impl Sight for NotVault {
+    fn may_read(&self, path: &str) -> bool {
+        !path.starts_with("vault/")
+    }
+}
+
+/// What tools have kept, by hash.
+#[derive(Default)]
+pub struct Blobs(parking_lot::Mutex<BTreeMap<String, Bytes>>);
+
+#[async_trait::async_trait]
+impl Keep for Blobs {
+    async fn keep(&self, blobs: Vec<Bytes>) -> Result<(), ToolFailure> {
+        let named = blobs.into_iter().map(|bytes| (Sha256Hash::of(&bytes).prefixed(), bytes));
+        self.0.lock().extend(named);
+        Ok(())
+    }
+}
+
+impl Blobs {
+    pub fn get(&self, hash: &str) -> Option<Bytes> {
+        self.0.lock().get(hash).cloned()
+    }
 }
 
 impl Workspace {
@@ -23,7 +55,17 @@ impl Workspace {
         let root = dir.path().canonicalize().unwrap().join("workspace");
         fs::create_dir(&root).unwrap();
         let guard = GuardCommand { program: guard_program(), args: Vec::new() };
-        Self { dir, ctx: ToolContext { root: Some(root), guard, cancel: CancellationToken::new() } }
+        let blobs = Arc::new(Blobs::default());
+        let ctx = ToolContext {
+            root: Some(root),
+            guard,
+            keep: blobs.clone(),
+            sight: Arc::new(NotVault),
+            stashes: Arc::default(),
+            background: Arc::default(),
+            cancel: CancellationToken::new(),
+        };
+        Self { dir, ctx, blobs }
     }
 
     pub fn root(&self) -> &Path {
@@ -67,7 +109,7 @@ impl Workspace {
 
     pub async fn perform(&self, tool: &str, write: PreparedWrite) -> Result<Value, String> {
         let performed = get(tool).perform(&self.ctx, &Map::new(), Prepared::Write(write)).await;
-        performed.map_err(|failure| failure.message)
+        performed.map(|output| output.value).map_err(|failure| failure.message)
     }
 
     /// Prepares and performs.
@@ -75,7 +117,8 @@ impl Workspace {
         let args = object(args);
         let tool = get(tool);
         let prepared = tool.prepare(&self.ctx, &args).await.map_err(|failure| failure.message)?;
-        tool.perform(&self.ctx, &args, prepared).await.map_err(|failure| failure.message)
+        let performed = tool.perform(&self.ctx, &args, prepared).await;
+        performed.map(|output| output.value).map_err(|failure| failure.message)
     }
 
     /// The process id that a command has written to a file, as soon as it is there.

@@ -4,8 +4,13 @@
 
 mod command;
 mod confinement;
+mod edits;
 mod files;
 mod guardian;
 mod kit;
+mod locate;
 mod port;
 mod registry;
+mod search;
+mod stash;
+mod undo;

@@ -1,5 +1,6 @@
 //! The workspace files as the harness sees them, with the error codes of spec 001.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -83,5 +84,8 @@ fn a_root_is_an_existing_folder_in_its_true_spelling() {
     for wrong in [format!("{root}/file"), format!("{root}/absent"), "relative".into(), "harn://x".into()] {
         assert_eq!(fault(ConfinedFiles.canonical_root(&wrong).unwrap_err()), invalid, "{wrong}");
     }
-    assert_eq!(fault(ConfinedFiles.read(&format!("{root}/absent"), "a").unwrap_err()), invalid);
+    let absent = format!("{root}/absent");
+    assert_eq!(fault(ConfinedFiles.read(&absent, "a").unwrap_err()), invalid);
+    assert_eq!(fault(ConfinedFiles.restore(&absent, &[], &|_| None).unwrap_err()), invalid);
+    assert_eq!(fault(ConfinedFiles.changes_since(&absent, &BTreeMap::new()).unwrap_err()), invalid);
 }

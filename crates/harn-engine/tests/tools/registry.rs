@@ -16,6 +16,8 @@ fn the_tools_are_listed_in_order_with_the_question_last() {
         [
             ("read_file", Class::Read, SideEffect::ReadOnly),
             ("list_dir", Class::Read, SideEffect::ReadOnly),
+            ("glob", Class::Read, SideEffect::ReadOnly),
+            ("grep", Class::Read, SideEffect::ReadOnly),
             ("write_file", Class::Checkable, SideEffect::WorkspaceWrite),
             ("edit_file", Class::Checkable, SideEffect::WorkspaceWrite),
             ("run_command", Class::Once, SideEffect::ProcessExec),
@@ -44,7 +46,7 @@ async fn wrong_arguments_are_named() {
         (
             "read_file",
             json!({ "path": "a", "file": "b" }),
-            "read_file has no argument `file`. Its arguments are `path`, `offset`, `limit`.",
+            "read_file has no argument `file`. Its arguments are `path`, `offset`, `limit`, `line_numbers`.",
         ),
         ("list_dir", json!({ "path": null }), "The argument `path` of list_dir must be a string, not null."),
         (
@@ -76,6 +78,8 @@ async fn a_workspace_without_files_refuses_in_words() {
     for (tool, args) in [
         ("read_file", json!({ "path": "a" })),
         ("list_dir", json!({})),
+        ("glob", json!({ "pattern": "*" })),
+        ("grep", json!({ "pattern": "x" })),
         ("write_file", json!({ "path": "a", "content": "" })),
         ("edit_file", json!({ "path": "a", "old_text": "b", "new_text": "c" })),
         ("run_command", json!({ "command": "true" })),

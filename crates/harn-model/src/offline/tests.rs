@@ -9,6 +9,7 @@ use crate::collect;
 
 fn request(messages: Vec<ChatMessage>, tools: &[&str]) -> ModelRequest {
     let spec = |name: &&str| ToolSpec {
+        annotations: Default::default(),
         name: (*name).to_owned(),
         description: String::new(),
         input_schema: Value::Null,

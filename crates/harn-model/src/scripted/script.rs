@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
+use harn_core::budget::Price;
 use harn_core::chat::{StopReason, Usage};
 use harn_core::tool::ToolCall;
 use serde::Deserialize;
@@ -29,6 +30,10 @@ pub(super) struct Script {
     pub conversations: Vec<Conversation>,
     #[serde(default)]
     pub after: After,
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    #[serde(default)]
+    pub price: Option<Price>,
 }
 
 #[derive(Debug, Deserialize)]

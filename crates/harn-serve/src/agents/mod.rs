@@ -4,7 +4,9 @@ mod artifacts;
 mod card;
 mod discovery;
 mod events;
+mod keys;
 mod later;
+mod permissions;
 mod sessions;
 mod tasks;
 mod tools;
@@ -55,6 +57,8 @@ pub fn routes() -> (Router<Arc<Edge>>, Router<Arc<Edge>>, Value) {
         .merge(tasks::routes())
         .merge(events::routes())
         .merge(artifacts::routes())
+        .merge(permissions::routes())
+        .merge(keys::routes())
         .merge(later::routes());
     let (guarded, mut document) = guarded.split_for_parts();
     document.merge(public_document);

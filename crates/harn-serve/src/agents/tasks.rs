@@ -6,6 +6,7 @@ use harn_core::{Error, Message, Outcome, OutcomeId, PermissionRequest, RequestId
 use harn_harness::TaskFilter;
 use harn_wire::agents::{
     AppendTaskMessageRequest, CancelTaskRequest, Page, PermissionResponseRequest, SubmitTaskRequest,
+    UndoResult,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -19,6 +20,7 @@ pub fn routes() -> Routes {
         .routes(routes!(list_session_tasks, submit_session_task))
         .routes(routes!(get_task))
         .routes(routes!(cancel_task))
+        .routes(routes!(undo_task))
         .routes(routes!(append_message))
         .routes(routes!(list_task_requests))
         .routes(routes!(list_requests))
@@ -96,6 +98,17 @@ async fn cancel_task(
 ) -> Answer<Task> {
     let request = command.body.unwrap_or_default();
     Ok(Json(edge.harness.cancel_task(&command.call, id, request).await?))
+}
+
+/// Put back what a finished task did to files, as far as that is possible.
+#[utoipa::path(post, path = "/v1/tasks/{task_id}/undo", operation_id = "undoTask", tag = "Tasks",
+    responses((status = 200, body = UndoResult)))]
+async fn undo_task(
+    State(edge): Shared,
+    Id(id): Id<TaskId>,
+    command: Command<Option<serde_json::Value>>,
+) -> Answer<UndoResult> {
+    Ok(Json(edge.harness.undo_task(&command.call, id).await?))
 }
 
 /// Send input, an interruption or a tool confirmation to a task.

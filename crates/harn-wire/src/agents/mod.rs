@@ -4,6 +4,7 @@ mod card;
 mod error;
 mod event;
 mod later;
+mod permissions;
 mod request;
 mod response;
 
@@ -11,5 +12,6 @@ pub use card::*;
 pub use error::{ErrorBody, ErrorResponse, ErrorType, http_status};
 pub use event::{Event, EventWire};
 pub use later::*;
+pub use permissions::*;
 pub use request::*;
 pub use response::*;

@@ -287,4 +287,24 @@ pub struct PermissionResponseRequest {
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
+    /// Make this answer a rule.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pub remember: Option<bool>,
+    /// For what it holds: `session` (the default), `workspace`, `user` or `always`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pub scope: Option<String>,
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
+    /// A glob over tool names, instead of exactly this tool.
+    #[serde(default)]
+    pub action_pattern: Option<String>,
+    /// A glob over paths, commands or hosts, instead of exactly these.
+    #[serde(default)]
+    pub target_pattern: Option<String>,
+    /// `read`, `write`, `exec`, `net`, `llm` or `custom`.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    pub class: Option<String>,
 }

@@ -39,6 +39,12 @@ impl<T> Page<T> {
     pub fn new(data: Vec<T>, next_cursor: Option<String>) -> Self {
         Self { object: ListTag::Tag, data, page: PageInfo { has_more: next_cursor.is_some(), next_cursor } }
     }
+
+    /// The same page of something else.
+    pub fn try_map<U, E>(self, change: impl FnMut(T) -> Result<U, E>) -> Result<Page<U>, E> {
+        let data = self.data.into_iter().map(change).collect::<Result<_, E>>()?;
+        Ok(Page { object: self.object, data, page: self.page })
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
