@@ -211,7 +211,8 @@ fn a_run_stopped_at_every_commit_ends_as_one_left_alone() {
     let alone = story(folder.path(), &client);
     assert_eq!(alone.tasks, [(TaskStatus::Completed, true), (TaskStatus::Canceled, true)]);
     assert_eq!((alone.out.as_deref(), alone.ran, alone.never), (Some("as rewritten"), 1, false));
-    insta::assert_json_snapshot!("transcript_left_alone", alone.transcript);
+    let shown: Vec<String> = alone.transcript.iter().map(|line| without_sandbox(line)).collect();
+    insta::assert_json_snapshot!("transcript_left_alone", shown);
 
     let mut interrupted = 0;
     for n in 1..=flushes {
@@ -229,6 +230,13 @@ fn a_run_stopped_at_every_commit_ends_as_one_left_alone() {
     }
     // Between `begun` and `completed` of the command nobody can know; everywhere else the stop leaves no trace.
     assert!((1..=4).contains(&interrupted), "{interrupted} lives saw an interruption");
+}
+
+/// What a machine's kernel can enforce is no part of the story.
+fn without_sandbox(line: &str) -> String {
+    let Some((before, rest)) = line.split_once("\"sandbox\":{") else { return line.to_owned() };
+    let (_, after) = rest.split_once("},").unwrap();
+    format!("{before}{after}")
 }
 
 /// Compares a story with the one left alone; gives 1 when it was interrupted.

@@ -189,7 +189,7 @@ impl Driver<'_> {
                     Prepared::Write(write) => {
                         (Some(Plan::Write(write.plan.clone())), write.pre_image.clone())
                     }
-                    Prepared::Stashed(stash) => (Some(Plan::Stash(stash.clone())), None),
+                    Prepared::Stashed(taken) => (Some(Plan::Stash(taken.stash.clone())), None),
                     Prepared::Ready => (None, None),
                 };
                 let recorded = Value::Object(args.clone());

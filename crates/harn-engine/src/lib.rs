@@ -10,6 +10,7 @@ pub mod guard;
 mod perform;
 mod prompt;
 mod runner;
+pub mod sandbox;
 mod tokens;
 pub mod tools;
 mod transcript;

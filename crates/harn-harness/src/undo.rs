@@ -70,12 +70,15 @@ fn deeds(view: &dyn View, task: &TaskId) -> Result<Deeds> {
                 plans.insert(key, plan);
             }
             JournalEntry::Completed { key, completion, changes, .. } => {
-                let done = match &completion {
-                    Completion::Tool { result } => result.outcome,
+                let (done, unfinished) = match &completion {
+                    // A command in the background went on when its call was over.
+                    Completion::Tool { result } => (result.outcome, result.output.get("handle").is_some()),
                     _ => continue,
                 };
                 match plans.remove(&key) {
-                    Some(plan) if done == ToolOutcome::Interrupted => interrupted(view, plan, &mut deeds)?,
+                    Some(plan) if done == ToolOutcome::Interrupted || unfinished => {
+                        interrupted(view, plan, &mut deeds)?;
+                    }
                     Some(Plan::Write(plan)) if done == ToolOutcome::Ok => {
                         deeds.changes.extend(plan.changes())
                     }
@@ -101,7 +104,7 @@ fn interrupted(view: &dyn View, plan: Plan, deeds: &mut Deeds) -> Result<()> {
         Plan::Stash(stash) => {
             deeds.notes.extend(stash.left_out);
             deeds.notes.push(
-                "A command was interrupted, so everything that changed since it began counts as its doing."
+                "A command was interrupted or ran in the background, so everything that changed since it began counts as its doing."
                     .into(),
             );
             let listing = stash.listing.strip_prefix("sha256:").unwrap_or(&stash.listing);

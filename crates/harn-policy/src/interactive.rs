@@ -71,8 +71,9 @@ fn by_program(program: &str, command: &Command) -> Option<Advice> {
             (!fed && !batch).then_some(LOOP)
         }
         "crontab" if command.has(&["-e"]) => Some(EDIT),
-        "read" | "select" => {
-            (!fed).then_some(("waits for a line from a terminal", "set the variable instead"))
+        // Without a prompt it reads what the loop around it is given, or nothing.
+        "read" if command.has(&["-p"]) && !fed => {
+            Some(("waits for a line from a terminal", "set the variable instead"))
         }
         _ => bare_interpreter(program, command, fed).then_some(LOOP),
     }

@@ -8,6 +8,7 @@ use crate::command::Command;
 use crate::facts::{Act, Facts, SeenPath};
 use crate::lookalike::fold;
 use crate::matcher::{Breadth, Clause, Compiled, DIMS, Dim, Hits, Sets};
+use crate::network;
 use crate::paths;
 use crate::reading::Touch;
 use crate::shell::RedirectKind;
@@ -83,6 +84,10 @@ impl Evidence {
             call[dim as usize] =
                 [Breadth::Wide, Breadth::Narrow].map(|breadth| match sets.side(dim, breadth).is_empty() {
                     true => Vec::new(),
+                    false if dim == Dim::Url && breadth == Breadth::Narrow => {
+                        let parted = |url: &str| network::parted_url(url).unwrap_or_default();
+                        values.iter().map(|value| one(dim, breadth, &parted(value))).collect()
+                    }
                     false => values.iter().map(|value| one(dim, breadth, value)).collect(),
                 });
         }
@@ -316,6 +321,7 @@ fn wide_texts(command: &Command) -> Vec<String> {
             texts.push(std::iter::once(identity).chain(words(at + 1)).collect::<Vec<_>>().join(" "));
         }
     }
+    texts.extend(command.wrappers.iter().map(|wrapper| format!("{wrapper} {raw}")));
     texts.push(raw);
     texts.sort();
     texts.dedup();

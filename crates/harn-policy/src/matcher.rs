@@ -8,6 +8,7 @@ use harn_core::tool::{SideEffect, ToolKind};
 use harn_core::{AutonomyTier, EffectKind, Timestamp, Verdict};
 
 use crate::lookalike::{disguised, fold, shape};
+use crate::network;
 use crate::pattern::{Pattern, Separator};
 use crate::rule::{Match, Patterns, Rule};
 
@@ -228,7 +229,8 @@ impl Compiler {
         patterns: &Patterns,
     ) -> Result<Range<usize>, String> {
         let draft = &mut self.sides[dim as usize][breadth as usize];
-        let separator = if dim == Dim::Path { Separator::Literal } else { Separator::Ordinary };
+        let parted = dim == Dim::Path || (dim == Dim::Url && breadth == Breadth::Narrow);
+        let separator = if parted { Separator::Literal } else { Separator::Ordinary };
         let start = draft.plain.len();
         for pattern in &patterns.0 {
             // What must not be outside of a list is compared narrowly: a list of permissions stays as small as written.
@@ -254,6 +256,7 @@ impl Compiler {
 fn spellings(dim: Dim, breadth: Breadth, pattern: &str) -> Vec<String> {
     match dim {
         Dim::Host => vec![pattern.trim_end_matches('.').to_lowercase()],
+        Dim::Url if breadth == Breadth::Narrow => network::parted_url(pattern).into_iter().collect(),
         Dim::Model => vec![pattern.to_owned(), format!("*/{pattern}")],
         Dim::Path => {
             // `./name` is anchored although nothing of its slash remains.

@@ -15,6 +15,16 @@ pub fn host_of_url(text: &str) -> Option<String> {
     host_of_authority(authority.rsplit('@').next().unwrap_or_default())
 }
 
+/// A URL, or a pattern over URLs, so that `*` cannot leave the part in which it stands: only the slashes up to the host
+/// stay slashes. None when the host is written in a way that is easily misread.
+pub fn parted_url(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(host, path)| (host, Some(path)));
+    let clear = !authority.contains(['@', '#', '\\', '?']);
+    let path = path.map(|path| format!("/{}", path.replace('/', "\u{1}"))).unwrap_or_default();
+    clear.then(|| format!("{}://{}{path}", scheme.to_lowercase(), authority.to_lowercase()))
+}
+
 fn host_of_authority(authority: &str) -> Option<String> {
     let host = match authority.strip_prefix('[') {
         Some(address) => address.split(']').next().unwrap_or_default(),

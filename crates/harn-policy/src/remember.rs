@@ -1,7 +1,7 @@
 //! Answers that a person asked to be remembered, and the narrowest rule for one.
 
-use harn_core::decision::{Access, RuleSource};
-use harn_core::tool::SideEffect;
+use harn_core::decision::{Access, RiskLabel, RuleSource};
+use harn_core::tool::{SideEffect, ToolKind};
 use harn_core::{Decision, EffectKind, Timestamp, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -142,29 +142,7 @@ pub struct Remembered<'a> {
 pub fn remember_for(decision: &Decision, answer: &Remembered<'_>) -> RememberRule {
     let context = &decision.context;
     let only = |scope, id: &str| (answer.scope == scope).then(|| id.to_owned());
-    let (class, target) = if !context.commands.is_empty() {
-        let texts = context.commands.iter().map(|command| command.text.as_str());
-        (Some(RememberClass::Exec), exactly(texts))
-    } else if !context.paths.is_empty() {
-        let writes = context.paths.iter().any(|path| path.access != Access::Read);
-        let leads = context
-            .paths
-            .iter()
-            .map(|path| path.workspace_path.as_deref().or(path.host_path.as_deref()).unwrap_or(&path.asked));
-        (Some(if writes { RememberClass::Write } else { RememberClass::Read }), exactly_paths(leads))
-    } else if !context.hosts.is_empty() {
-        (Some(RememberClass::Net), exactly(context.hosts.iter().map(String::as_str)))
-    } else if context.effect == EffectKind::Model {
-        (Some(RememberClass::Llm), None)
-    } else {
-        let class = match context.side_effect {
-            SideEffect::Network => Some(RememberClass::Net),
-            SideEffect::ProcessExec => Some(RememberClass::Exec),
-            SideEffect::WorkspaceWrite => Some(RememberClass::Write),
-            SideEffect::None | SideEffect::ReadOnly => None,
-        };
-        (class, None)
-    };
+    let (class, target) = narrowest(decision);
     RememberRule {
         id: answer.id.to_owned(),
         action: answer.action,
@@ -178,6 +156,43 @@ pub fn remember_for(decision: &Decision, answer: &Remembered<'_>) -> RememberRul
         expires_at: answer.expires_at,
         reason: answer.reason.map(str::to_owned),
     }
+}
+
+fn narrowest(decision: &Decision) -> (Option<RememberClass>, Option<String>) {
+    let context = &decision.context;
+    let runs_script =
+        context.tool_kind == ToolKind::Execute || decision.risk_labels.contains(&RiskLabel::UnparsedCommand);
+    if runs_script || !context.commands.is_empty() {
+        let texts = context.commands.iter().map(|command| command.text.as_str());
+        // A script in which no command was found must not become an answer about all commands.
+        return (Some(RememberClass::Exec), Some(exactly(texts).unwrap_or_default()));
+    }
+    if !context.paths.is_empty() {
+        let all = |access| context.paths.iter().all(|path| path.access == access);
+        let class = match () {
+            () if all(Access::Read) => RememberClass::Read,
+            () if all(Access::Write) => RememberClass::Write,
+            () => RememberClass::Custom,
+        };
+        let leads = context
+            .paths
+            .iter()
+            .map(|path| path.workspace_path.as_deref().or(path.host_path.as_deref()).unwrap_or(&path.asked));
+        return (Some(class), exactly_paths(leads));
+    }
+    if !context.hosts.is_empty() {
+        return (Some(RememberClass::Net), exactly(context.hosts.iter().map(String::as_str)));
+    }
+    if context.effect == EffectKind::Model {
+        return (Some(RememberClass::Llm), None);
+    }
+    let class = match context.side_effect {
+        SideEffect::Network => Some(RememberClass::Net),
+        SideEffect::ProcessExec => Some(RememberClass::Exec),
+        SideEffect::WorkspaceWrite => Some(RememberClass::Write),
+        SideEffect::None | SideEffect::ReadOnly => None,
+    };
+    (class, None)
 }
 
 /// A glob that means this text and no other, also among alternatives.

@@ -317,6 +317,13 @@ fn a_link_is_judged_by_where_it_leads_and_by_its_name() {
         (fact(".env", Some("notes"), None), Deny, "builtin.sensitive_path"),
         (fact("notes", Some("docs/notes"), None), Allow, "reach.read_only"),
     ];
+    let bogus = PathFact { access: Access::Mention, ..fact("~/x", Some("~/x"), None) };
+    let args = json!({ "command": "cat ~/x" });
+    let decision = decide_located(&policy, ActAuto, "run_command", args, &[bogus]);
+    assert_eq!(
+        decision.matched_rule.id, "builtin.outside_mention",
+        "a shell expands `~`, whatever is called so"
+    );
     for (fact, action, rule) in table {
         let args = json!({ "path": fact.asked });
         let decision = decide_located(&policy, ActAuto, "read_file", args, std::slice::from_ref(&fact));

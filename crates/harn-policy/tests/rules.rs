@@ -199,6 +199,40 @@ fn every_dimension_narrows_a_rule() {
 }
 
 #[test]
+fn an_allowed_url_is_the_host_that_it_seems() {
+    let policy =
+        rules(&[r#"id = "r"; allow = { url = ["https://*.example.com/*", "https://x.com/api/*"] }"#]);
+    let table = [
+        ("https://api.example.com/a/b", true),
+        ("https://API.example.com/a", true),
+        ("https://x.com/api/a/b?c#d", true),
+        ("https://evil.com/.example.com/", false),
+        ("https://evil.com?.example.com/", false),
+        ("https://evil.com#.example.com/", false),
+        ("https://evil.com\\.example.com/", false),
+        ("https://api.example.com@evil.com/", false),
+        ("http://api.example.com/a", false),
+        ("https://x.com/other", false),
+    ];
+    for (url, allowed) in table {
+        let decision = decide(&policy, ActWithApproval, "fetch_url", json!({ "url": url }));
+        assert_eq!(decision.action == Allow, allowed, "{url}");
+    }
+}
+
+#[test]
+fn an_answer_about_nothing_in_particular_is_not_an_answer_about_everything() {
+    for command in ["# nothing", "", "echo '", "echo $X"] {
+        let asked = run(&Policy::default(), ActWithApproval, command);
+        assert_eq!(asked.action, Ask, "{command}");
+        let rule = remember_for(&asked, &answer(RememberAction::Allow, RememberScope::Always));
+        for other in ["make", "rm -r x", "echo '"] {
+            assert_eq!(run(&remembered(&rule), ActWithApproval, other).action, Ask, "{command} {other}");
+        }
+    }
+}
+
+#[test]
 fn expired_rules_do_not_match() {
     for (millis, matches) in [(0, false), (1_000_000, false), (1_000_001, true)] {
         let mut rule: Rule = serde_json::from_value(json!({ "id": "r", "deny": { "tool": "*" } })).unwrap();

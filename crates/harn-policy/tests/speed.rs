@@ -95,7 +95,7 @@ fn hostile_scripts_are_decided() {
         "bash <<E\n".to_owned() + &"bash <<E\n".repeat(9_000),
     ];
     for script in hostile {
-        let cut: String = script.chars().take(20_000).collect();
+        let cut: String = script.chars().take(8_000).collect();
         assert_ne!(support::run(&policy, ActWithApproval, &cut).reason, "");
     }
 }

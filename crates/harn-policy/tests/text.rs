@@ -71,6 +71,7 @@ fn commands_that_would_wait_are_told() {
         "python3 -c 'x'",
         "python3 -m http.server",
         "cat x | python3",
+        "while read l; do echo $l; done < x",
         "python3 < x",
         "python3 <<E\nx\nE",
         "node x.js",
@@ -183,6 +184,7 @@ proptest! {
         let args = json!({ "command": text }).as_object().cloned().unwrap();
         mentions(&support::spec("run_command"), &args);
         interactive(&text);
+        support::run(&harn_policy::Policy::default(), harn_core::AutonomyTier::ActAuto, &text);
     }
 }
 

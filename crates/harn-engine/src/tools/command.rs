@@ -1,27 +1,17 @@
-//! The tool that runs a shell command, under a guardian that lets nothing of it outlive the call.
+//! The tool that runs a shell command, in a sandbox and under a guardian that lets nothing of it outlive the call.
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::net;
 use std::path::Path;
-use std::pin::pin;
-use std::process::Stdio;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
-use tokio::io::AsyncReadExt;
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
-use tokio::process::{Child, Command};
-use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::args::Args;
-use super::capture::Capture;
-use super::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput, object_schema};
-use crate::guard::{Ended, GuardCommand, PATIENCE, Report};
+use super::launch::{Running, Why};
+use super::outcome::{attach, ending};
+use super::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput, object_schema, stash};
+use crate::guard::Network;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -29,17 +19,12 @@ const MAX_TIMEOUT_MS: u64 = 600_000;
 /// Linux takes at most 128 KiB in one argument.
 const MAX_COMMAND: usize = 100 * 1024;
 
-/// All that a command sees of our environment: what programs need to work, and no secrets.
-const ENVIRONMENT: [&str; 7] = ["PATH", "HOME", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER"];
-
-/// How long output may take to arrive when the command is over. Only a process that the guardian could not kill
-/// holds the pipes open for longer.
-const DRAIN: Duration = Duration::from_secs(1);
+/// How much of each stream is shown; half of it is the beginning, and half the end.
+pub(super) const SHOWN: usize = 16 * 1024;
 
 /// Runs `sh -c` in the workspace root.
 ///
-/// What the command leaves running in the background is killed when the command ends. Dropping the future kills all
-/// of it too: that closes the guardian's socket. The guardian itself must never be killed, or it could not do that.
+/// What the command leaves running when it ends is killed. Dropping the future kills all of it too.
 pub struct RunCommand;
 
 #[async_trait]
@@ -47,39 +32,37 @@ impl Tool for RunCommand {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "run_command".into(),
-            description: "Runs a shell command (sh -c) in the workspace root, without input. Processes that it \
-                          leaves in the background are stopped when it ends. Of long output the beginning and the \
-                          end are kept."
+            description: "Runs a shell command (sh -c) in the workspace root, without input and without a terminal. It \
+                          can write only in the workspace and in $TMPDIR, and has no network (not even localhost) \
+                          unless `network` is true. Processes that it leaves behind are stopped when it ends. Of long \
+                          output the beginning and the end are shown. With `background` it goes on while you do other \
+                          things: use command_output and stop_command with the handle."
                 .into(),
             input_schema: object_schema(
                 json!({
                     "command": { "type": "string", "description": "The command line." },
                     "timeout_ms": {
-                        "type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_MS, "default": DEFAULT_TIMEOUT_MS,
-                        "description": "When to stop it, in milliseconds.",
+                        "type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_MS,
+                        "description": "When to stop it, in milliseconds: 120000 unless given; in the background \
+                                        never unless given.",
+                    },
+                    "network": {
+                        "type": "boolean", "default": false, "description": "Whether it may use the network.",
+                    },
+                    "background": {
+                        "type": "boolean", "default": false,
+                        "description": "Whether to return at once, with a handle, and let it go on.",
                     },
                 }),
                 &["command"],
             ),
-            output_schema: object_schema(
-                json!({
-                    "exit_code": { "type": ["integer", "null"] },
-                    "signal": { "type": ["integer", "null"], "description": "The signal that ended it." },
-                    "timed_out": { "type": "boolean" },
-                    "stdout": { "type": "string" },
-                    "stderr": { "type": "string" },
-                    "survivors": {
-                        "type": "array", "items": { "type": "integer" },
-                        "description": "Process ids that could not be stopped, if there are any.",
-                    },
-                }),
-                &["exit_code", "signal", "timed_out", "stdout", "stderr"],
-            ),
+            output_schema: object_schema(output_fields(), &[]),
             class: Class::Once,
             side_effect: SideEffect::ProcessExec,
             annotations: Annotations {
                 kind: ToolKind::Execute,
                 command: Some("command".into()),
+                network: Some("network".into()),
                 capabilities: vec!["process.exec".into()],
                 ..Annotations::default()
             },
@@ -88,18 +71,60 @@ impl Tool for RunCommand {
 
     async fn prepare(&self, ctx: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
         root_of(ctx)?;
-        command_args(args).map(|_| Prepared::Ready)
+        let Order { command, .. } = Order::read(args)?;
+        if let Some(why) = harn_policy::interactive(command) {
+            return Err(ToolFailure::new(why));
+        }
+        stash::take(ctx).await.map(Prepared::Stashed)
     }
 
     async fn perform(
         &self,
         ctx: &ToolContext,
         args: &Map<String, Value>,
-        _prepared: Prepared,
+        prepared: Prepared,
     ) -> Result<ToolOutput, ToolFailure> {
-        let (command, limit) = command_args(args)?;
-        run(ctx, root_of(ctx)?, command, limit).await.map(ToolOutput::from)
+        let order = Order::read(args)?;
+        let root = root_of(ctx)?;
+        if order.background {
+            // What it will have changed is not known yet, and the call is over: the next stash shows it.
+            let adopted = ctx.background.adopt(|| start(ctx, root, &order), order.limit);
+            return adopted.map(ToolOutput::from);
+        }
+        let mut output =
+            finish(ctx, start(ctx, root, &order)?, order.limit.unwrap_or(DEFAULT_TIMEOUT)).await?;
+        if let Prepared::Stashed(before) = &prepared {
+            output.changes = stash::changes(ctx, before).await;
+        }
+        Ok(output)
     }
+}
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_millis(DEFAULT_TIMEOUT_MS);
+
+/// What results of commands consist of, whichever tool gives them.
+pub(super) fn output_fields() -> Value {
+    json!({
+        "handle": { "type": "string", "description": "Names a command in the background." },
+        "running": { "type": "boolean", "description": "Whether a command in the background still runs." },
+        "exit_code": { "type": ["integer", "null"] },
+        "signal": { "type": ["integer", "null"], "description": "The signal that ended it." },
+        "timed_out": { "type": "boolean" },
+        "stopped": {
+            "enum": ["processes", "memory", "output", "disk", "time"],
+            "description": "The limit that it was stopped at, if it was.",
+        },
+        "message": { "type": "string", "description": "Why it was stopped." },
+        "stdout": { "type": "string" },
+        "stderr": { "type": "string" },
+        "stdout_artifact": { "type": "string", "description": "Where the whole output is, if it is not shown." },
+        "stderr_artifact": { "type": "string" },
+        "survivors": {
+            "type": "array", "items": { "type": "integer" },
+            "description": "Process ids that could not be stopped, if there are any.",
+        },
+        "sandbox": { "type": "object", "description": "What held for it." },
+    })
 }
 
 fn root_of(ctx: &ToolContext) -> Result<&Path, ToolFailure> {
@@ -108,136 +133,65 @@ fn root_of(ctx: &ToolContext) -> Result<&Path, ToolFailure> {
     })
 }
 
-fn command_args(args: &Map<String, Value>) -> Result<(&str, Duration), ToolFailure> {
-    let args = Args::check("run_command", args, &["command", "timeout_ms"])?;
-    let command = args.text("command")?;
-    let limit = args.optional_integer("timeout_ms", 1..=MAX_TIMEOUT_MS)?.unwrap_or(DEFAULT_TIMEOUT_MS);
-    let wrong = match command {
-        _ if command.trim().is_empty() => "is empty",
-        _ if command.contains('\0') => "contains a NUL character",
-        _ if command.len() > MAX_COMMAND => "is longer than 100 KiB; write it to a file and run that",
-        _ => return Ok((command, Duration::from_millis(limit))),
-    };
-    Err(ToolFailure::new(format!("The argument `command` of run_command {wrong}.")))
+/// The arguments of a call.
+struct Order<'a> {
+    command: &'a str,
+    limit: Option<Duration>,
+    network: Network,
+    background: bool,
 }
 
-async fn run(ctx: &ToolContext, root: &Path, command: &str, limit: Duration) -> Result<Value, ToolFailure> {
+impl<'a> Order<'a> {
+    fn read(given: &'a Map<String, Value>) -> Result<Self, ToolFailure> {
+        let args = Args::check("run_command", given, &["command", "timeout_ms", "network", "background"])?;
+        let command = args.text("command")?;
+        let limit = args.optional_integer("timeout_ms", 1..=MAX_TIMEOUT_MS)?.map(Duration::from_millis);
+        let network = if flag(given, "network")? { Network::Open } else { Network::Closed };
+        let background = flag(given, "background")?;
+        let wrong = match command {
+            _ if command.trim().is_empty() => "is empty",
+            _ if command.contains('\0') => "contains a NUL character",
+            _ if command.len() > MAX_COMMAND => "is longer than 100 KiB; write it to a file and run that",
+            _ => return Ok(Self { command, limit, network, background }),
+        };
+        Err(ToolFailure::new(format!("The argument `command` of run_command {wrong}.")))
+    }
+}
+
+fn flag(given: &Map<String, Value>, name: &str) -> Result<bool, ToolFailure> {
+    match given.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => {
+            Err(ToolFailure::new(format!("The argument `{name}` of run_command must be true or false.")))
+        }
+    }
+}
+
+fn start(ctx: &ToolContext, root: &Path, order: &Order<'_>) -> Result<Running, ToolFailure> {
     if ctx.cancel.is_cancelled() {
         return Err(ToolFailure::new("The command was cancelled before it was started. Nothing was run."));
     }
-    let (mut guardian, link) = start(&ctx.guard, root, command).map_err(|error| {
+    Running::start(&ctx.guard, root, order.network, order.command).map_err(|error| {
         let (program, root) = (ctx.guard.program.display(), root.display());
         ToolFailure::new(format!(
             "The command was not run: its guardian `{program}` could not be started in `{root}`: {error}."
         ))
-    })?;
-    let (mut stdout, mut stderr) = (Capture::default(), Capture::default());
-    let (why, report) = {
-        let (out, err) = (guardian.stdout.take(), guardian.stderr.take());
-        let mut reading = pin!(async {
-            tokio::join!(fill(&mut stdout, out), fill(&mut stderr, err));
-        });
-        let mut attending = pin!(attend(link, limit, &ctx.cancel));
-        tokio::select! {
-            end = &mut attending => {
-                // Running out of time here means only that what did not arrive is not shown.
-                let _ = timeout(DRAIN, reading).await;
-                end
-            }
-            () = &mut reading => attending.await,
-        }
-    };
-    // It has closed the link, which is the last thing it does; this only collects its exit.
-    let _ = timeout(DRAIN, guardian.wait()).await;
-    output(why, report, stdout.into_text(), stderr.into_text())
+    })
 }
 
-/// Starts the guardian with the other end of our link as its standard input. It is in a process group of its own, so
-/// that an interrupt at the terminal reaches us and not it.
-fn start(guard: &GuardCommand, root: &Path, command: &str) -> io::Result<(Child, UnixStream)> {
-    let (ours, theirs) = net::UnixStream::pair()?;
-    ours.set_nonblocking(true)?;
-    let child = Command::new(&guard.program)
-        .args(&guard.args)
-        .arg(command)
-        .current_dir(root)
-        .env_clear()
-        .envs(ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
-        .stdin(OwnedFd::from(theirs))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()?;
-    Ok((child, UnixStream::from_std(ours)?))
-}
-
-async fn fill(capture: &mut Capture, source: Option<impl tokio::io::AsyncRead + Unpin>) {
-    if let Some(source) = source {
-        capture.fill(source).await;
-    }
-}
-
-/// Why a command is over.
-enum Why {
-    Ended,
-    TimedOut,
-    Cancelled,
-}
-
-/// Waits for the report. When time is up, or on cancellation, only our direction of the link is closed: the guardian
-/// then kills everything and still reports.
-async fn attend(link: UnixStream, limit: Duration, cancel: &CancellationToken) -> (Why, Option<Report>) {
-    let (reader, writer) = link.into_split();
-    let mut report = pin!(read_report(reader));
-    let why = tokio::select! {
-        report = &mut report => return (Why::Ended, report),
-        () = sleep(limit) => Why::TimedOut,
-        () = cancel.cancelled() => Why::Cancelled,
-    };
-    drop(writer);
-    (why, timeout(PATIENCE * 2, report).await.ok().flatten())
-}
-
-async fn read_report(link: OwnedReadHalf) -> Option<Report> {
-    let mut line = Vec::new();
-    link.take(64 * 1024).read_to_end(&mut line).await.ok()?;
-    serde_json::from_slice(&line).ok()
-}
-
-fn output(why: Why, report: Option<Report>, stdout: String, stderr: String) -> Result<Value, ToolFailure> {
-    let Some(Report { ended, survivors }) = report else {
+async fn finish(ctx: &ToolContext, running: Running, limit: Duration) -> Result<ToolOutput, ToolFailure> {
+    let captures = running.captures.clone();
+    let end = running.end(Some(limit), &ctx.cancel).await;
+    let mut fields = ending(&end)?;
+    if end.why == Why::Cancelled {
         return Err(ToolFailure::new(
-            "The guardian of the command is gone without a report. How the command ended is unknown, and processes \
-             of it may still run. Check before you run it again.",
+            "The command was cancelled and everything that it had started was stopped.",
         ));
-    };
-    if let Ended::NotStarted(why) = ended {
-        return Err(ToolFailure::new(format!("The command was not run: {why}.")));
     }
-    let timed_out = match why {
-        Why::Cancelled => {
-            return Err(ToolFailure::new(
-                "The command was cancelled and everything that it had started was stopped.",
-            ));
-        }
-        Why::TimedOut => true,
-        Why::Ended => false,
-    };
-    // After a timeout the signal is ours, and says nothing about the command.
-    let (exit_code, signal) = match ended {
-        Ended::Exited(code) if !timed_out => (Some(code), None),
-        Ended::Signaled(signal) if !timed_out => (None, Some(signal)),
-        _ => (None, None),
-    };
-    let mut output = json!({
-        "exit_code": exit_code,
-        "signal": signal,
-        "timed_out": timed_out,
-        "stdout": stdout,
-        "stderr": stderr,
-    });
-    if !survivors.is_empty() {
-        output["survivors"] = survivors.into();
+    for (name, capture) in [("stdout", &captures.stdout), ("stderr", &captures.stderr)] {
+        fields.insert(name.into(), capture.lock().show(0, SHOWN, false).text.into());
     }
-    Ok(output)
+    let attachments = attach(&captures, SHOWN, &mut fields);
+    Ok(ToolOutput { value: Value::Object(fields), changes: Vec::new(), attachments })
 }

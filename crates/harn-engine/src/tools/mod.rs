@@ -14,9 +14,11 @@ mod edit;
 mod files;
 mod glob;
 mod grep;
+mod launch;
 mod lines;
 mod locate;
 mod options;
+mod outcome;
 mod port;
 mod replace;
 mod restore;
@@ -31,14 +33,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use harn_core::decision::Access;
-use harn_core::run::{Attachment, Change, Stash, WritePlan};
+use harn_core::run::{Attachment, Change, WritePlan};
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::guard::GuardCommand;
 
-pub use background::Background;
+pub use background::{Background, CommandOutput, StopCommand};
 pub use command::RunCommand;
 pub use confined::{MAX_CONTENT, Refusal};
 pub use edit::EditFile;
@@ -46,7 +48,7 @@ pub use files::{ListDir, ReadFile, WriteFile};
 pub use glob::Glob;
 pub use grep::Grep;
 pub use port::ConfinedFiles;
-pub use stash::Stashes;
+pub use stash::{Stashes, Taken};
 
 /// Where and under whose supervision a tool works.
 #[derive(Clone)]
@@ -92,7 +94,7 @@ pub enum Prepared {
     Ready,
     Write(PreparedWrite),
     /// The workspace was stashed, so that what the call does to it can be seen and undone.
-    Stashed(Stash),
+    Stashed(Taken),
 }
 
 /// What a call gives: the value that the model sees, and what belongs to it.
@@ -168,6 +170,8 @@ impl Registry {
             Arc::new(WriteFile),
             Arc::new(EditFile),
             Arc::new(RunCommand),
+            Arc::new(CommandOutput),
+            Arc::new(StopCommand),
         ])
     }
 

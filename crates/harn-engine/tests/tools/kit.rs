@@ -120,13 +120,6 @@ impl Workspace {
         let performed = tool.perform(&self.ctx, &args, prepared).await;
         performed.map(|output| output.value).map_err(|failure| failure.message)
     }
-
-    /// The process id that a command has written to a file, as soon as it is there.
-    pub fn pid_in(&self, path: &str) -> i32 {
-        let read = || fs::read_to_string(self.path(path)).ok().filter(|text| text.ends_with('\n'));
-        eventually(path, || read().is_some());
-        read().unwrap().trim().parse().unwrap()
-    }
 }
 
 pub fn names_in(path: &Path) -> Vec<String> {
@@ -158,13 +151,5 @@ pub fn eventually(what: &str, happened: impl Fn() -> bool) {
     while !happened() {
         assert!(Instant::now() < deadline, "did not happen in time: {what}");
         std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-/// Gone, or dead and waiting for somebody else to notice.
-pub fn is_dead(pid: i32) -> bool {
-    match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Err(_) => true,
-        Ok(stat) => stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X'])),
     }
 }

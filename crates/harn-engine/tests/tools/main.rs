@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod background;
 mod command;
 mod confinement;
 mod edits;
@@ -11,6 +12,8 @@ mod kit;
 mod locate;
 mod port;
 mod registry;
+mod runaway;
+mod sandbox;
 mod search;
 mod stash;
 mod undo;

@@ -21,6 +21,8 @@ fn the_tools_are_listed_in_order_with_the_question_last() {
             ("write_file", Class::Checkable, SideEffect::WorkspaceWrite),
             ("edit_file", Class::Checkable, SideEffect::WorkspaceWrite),
             ("run_command", Class::Once, SideEffect::ProcessExec),
+            ("command_output", Class::Read, SideEffect::ReadOnly),
+            ("stop_command", Class::Read, SideEffect::None),
             ("ask_user", Class::Local, SideEffect::None),
         ]
     );
@@ -64,6 +66,17 @@ async fn wrong_arguments_are_named() {
             json!({ "command": "true", "timeout_ms": 600_001 }),
             "The argument `timeout_ms` of run_command must be an integer from 1 to 600000, not the number 600001.",
         ),
+        (
+            "run_command",
+            json!({ "command": "true", "network": "yes" }),
+            "The argument `network` of run_command must be true or false.",
+        ),
+        (
+            "command_output",
+            json!({ "handle": "cmd_1", "wait_ms": 60_001 }),
+            "The argument `wait_ms` of command_output must be an integer from 0 to 60000, not the number 60001.",
+        ),
+        ("stop_command", json!({}), "stop_command needs the argument `handle`, a string, which is missing."),
         ("run_command", json!({ "command": " " }), "The argument `command` of run_command is empty."),
     ];
     for (tool, args, message) in cases {
@@ -78,11 +91,11 @@ async fn a_workspace_without_files_refuses_in_words() {
     for (tool, args) in [
         ("read_file", json!({ "path": "a" })),
         ("list_dir", json!({})),
-        ("glob", json!({ "pattern": "*" })),
-        ("grep", json!({ "pattern": "x" })),
         ("write_file", json!({ "path": "a", "content": "" })),
         ("edit_file", json!({ "path": "a", "old_text": "b", "new_text": "c" })),
         ("run_command", json!({ "command": "true" })),
+        ("glob", json!({ "pattern": "*" })),
+        ("grep", json!({ "pattern": "x" })),
     ] {
         let message = workspace.call(tool, args).await.unwrap_err();
         assert!(message.starts_with("This workspace has no files"), "{tool}: {message}");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use harn_core::hash::Sha256Hash;
-use harn_core::run::{Change, Node, Stash};
+use harn_core::run::{Change, Node};
 use harn_engine::tools::{Keep, ToolFailure, stash};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -46,7 +46,7 @@ fn watched() -> (Workspace, Arc<Watched>) {
     (workspace, watched)
 }
 
-async fn listing(workspace: &Workspace) -> (Stash, BTreeMap<String, Node>) {
+async fn listing(workspace: &Workspace) -> (stash::Taken, BTreeMap<String, Node>) {
     let stash = stash::take(&workspace.ctx).await.unwrap();
     let blob = workspace.blobs.get(&stash.listing).unwrap();
     (stash, serde_json::from_slice(&blob).unwrap())
@@ -98,7 +98,7 @@ async fn everything_that_is_not_ignored_is_listed_and_kept() {
     expected.insert("link-to-folder".into(), Node::Symlink { target: "sub".into() });
     expected.insert("sub".into(), Node::Folder { mode: 0o2750 });
     assert_eq!(listed, expected);
-    assert_eq!((stash.entries, stash.left_out), (expected.len() as u64, vec![]));
+    assert_eq!((stash.entries, stash.stash.left_out), (expected.len() as u64, vec![]));
     for path in kept {
         let hash = Sha256Hash::of(content[path].as_bytes()).prefixed();
         assert_eq!(workspace.blobs.get(&hash).as_deref(), Some(content[path].as_bytes()), "{path}");

@@ -131,14 +131,19 @@ impl Parser<'_> {
             if self.peek().is_none() {
                 return self.fail("`[[` that is not closed");
             }
-            let word = self.test_word()?;
-            let closes = word.text == "]]" && !word.quoted;
-            words.push(word);
-            if closes {
+            if self.closes_test() {
+                self.at += 2;
+                words.push(Word::literal("]]"));
                 self.emit(Simple { words, ..Simple::default() });
                 return Ok(());
             }
+            words.push(self.test_word()?);
         }
+    }
+
+    fn closes_test(&self) -> bool {
+        let rest = self.source[self.at..].strip_prefix("]]");
+        rest.is_some_and(|rest| rest.chars().next().is_none_or(|c| " \t\n;&|<>()".contains(c)))
     }
 
     fn function_name(&mut self) -> Read<String> {

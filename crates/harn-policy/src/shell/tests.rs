@@ -113,6 +113,30 @@ fn heredocs_are_kept_and_their_commands_found() {
 }
 
 #[test]
+fn scripts_of_every_day_are_understood() {
+    let scripts = [
+        "git commit -m \"$(cat <<'EOF'\nfix: don't (ever) `x`\n\nmore\nEOF\n)\"",
+        "set -euo pipefail; for f in src/*.rs; do echo \"$f: $(wc -l < \"$f\")\"; done",
+        "while IFS= read -r line; do echo \"${line%%:*}\" \"${#line}\" \"${line//a/b}\"; done < in.txt | sort -u",
+        "if [[ -f x && ! -d y ]]; then (cd z && make) || { echo no >&2; exit 1; }; fi",
+        "python3 - <<'PY'\nimport os\nprint('it\\'s')\nPY\necho done",
+        "cat > a.txt <<EOF && cat a.txt\n$USER has ${N:-3}\nEOF",
+        "x=$((1 + (2 * 3))); arr=(a b 'c d'); echo ${arr[@]} $x",
+        "cargo test 2>&1 | tee >(grep FAILED > fails.txt) | tail -n 20",
+        "case \"$1\" in\n  start|stop) echo \"$1\" ;;\n  *) echo usage; exit 2 ;;\nesac",
+        "function build() {\n  local dir=$1\n  make -C \"$dir\"\n}\nbuild a && build b",
+        "find . -name '*.tmp' -print0 | xargs -0 -r rm -f --",
+        "(sleep 1; echo late) & wait $!",
+        "awk 'BEGIN { x = \"a\" } { print $1, x }' f | sed -e 's/a/b/;s/c/d/'",
+        "curl -sS -H \"Authorization: Bearer $T\" https://x.com/a?b=c\\&d=e",
+        "echo $'a\\nb' \"a\\`b\" a\\ b; [ \"$a\" = \"b\" ] || true",
+    ];
+    for script in scripts {
+        assert_eq!(parse(script).unparsed, None, "{script}");
+    }
+}
+
+#[test]
 fn what_is_not_understood_is_said() {
     let scripts = [
         "echo 'a",

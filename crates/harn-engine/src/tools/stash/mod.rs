@@ -42,26 +42,41 @@ const MAX_TOTAL: u64 = 256 * 1024 * 1024;
 const MAX_CHANGES: usize = 10_000;
 /// Content is handed over to be kept in portions of this size.
 const MAX_BATCH: usize = 8 * 1024 * 1024;
-/// As many stashes of a root may wait for the end of their commands; the oldest is forgotten first.
-const MAX_LISTINGS: usize = 16;
 const MAX_ROOTS: usize = 32;
 
 /// What is known of each root since the last stash. Shared by all runs of an engine.
 #[derive(Debug, Default)]
 pub struct Stashes {
     /// The root that was used last comes first.
-    roots: Mutex<VecDeque<(PathBuf, Arc<tokio::sync::Mutex<Memory>>)>>,
+    roots: Mutex<VecDeque<(PathBuf, Arc<tokio::sync::Mutex<Known>>)>>,
 }
 
-#[derive(Debug, Default)]
-struct Memory {
-    known: Known,
-    listings: VecDeque<(String, Arc<Listing>)>,
+/// A stash that was taken, with its listing at hand for the comparison afterwards.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub stash: Stash,
+    before: Arc<Listing>,
 }
+
+impl std::ops::Deref for Taken {
+    type Target = Stash;
+
+    fn deref(&self) -> &Stash {
+        &self.stash
+    }
+}
+
+impl PartialEq for Taken {
+    fn eq(&self, other: &Self) -> bool {
+        self.stash == other.stash
+    }
+}
+
+impl Eq for Taken {}
 
 impl Stashes {
     /// The memory of one root. Whoever locks it is alone with it, so that stashes of one root come one after another.
-    fn of(&self, root: &Path) -> Arc<tokio::sync::Mutex<Memory>> {
+    fn of(&self, root: &Path) -> Arc<tokio::sync::Mutex<Known>> {
         let mut roots = self.roots.lock();
         let found = roots.iter().position(|(known, _)| known == root).and_then(|at| roots.remove(at));
         let entry = found.unwrap_or_else(|| (root.to_owned(), Arc::default()));
@@ -72,57 +87,38 @@ impl Stashes {
     }
 }
 
-impl Memory {
-    fn remember(&mut self, name: String, survey: Survey) {
-        self.known = survey.known;
-        self.listings.retain(|(known, _)| *known != name);
-        self.listings.push_front((name, Arc::new(survey.listing)));
-        self.listings.truncate(MAX_LISTINGS);
-    }
-
-    fn listing(&self, name: &str) -> Option<Arc<Listing>> {
-        self.listings.iter().find(|(known, _)| known == name).map(|(_, listing)| Arc::clone(listing))
-    }
-}
-
 /// Stashes the workspace. When it returns, everything that the stash refers to is kept.
-pub async fn take(ctx: &ToolContext) -> Result<Stash, ToolFailure> {
+pub async fn take(ctx: &ToolContext) -> Result<Taken, ToolFailure> {
     let root = ctx.root.clone().ok_or_else(|| {
         ToolFailure::new("This workspace has no files, so commands cannot be run in it. Go on without them.")
     })?;
-    let memory = ctx.stashes.of(&root).lock_owned().await;
+    let known = ctx.stashes.of(&root).lock_owned().await;
     let (batches, mut to_keep) = mpsc::channel(1);
     let cancel = ctx.cancel.clone();
     let surveying = spawn_blocking(move || {
-        let surveyed = survey_and_send(&root, &memory.known, batches, cancel);
-        (memory, surveyed)
+        let surveyed = survey_and_send(&root, &known, batches, cancel);
+        (known, surveyed)
     });
     while let Some(batch) = to_keep.recv().await {
         ctx.keep.keep(batch).await?;
     }
-    let (mut memory, surveyed) = surveying.await.map_err(|error| stopped(&error))?;
+    let (mut known, surveyed) = surveying.await.map_err(|error| stopped(&error))?;
     let (survey, listing) = surveyed?;
     let stash =
         Stash { listing, entries: survey.listing.nodes.len() as u64, left_out: survey.left_out.in_words() };
     // Only now: what is known is also kept.
-    memory.remember(stash.listing.clone(), survey);
-    Ok(stash)
+    *known = survey.known;
+    Ok(Taken { stash, before: Arc::new(survey.listing) })
 }
 
 /// What a command did to the workspace since its stash, sorted by path. Gives what can be found out.
-pub async fn changes(ctx: &ToolContext, before: &Stash) -> Vec<Change> {
+pub async fn changes(ctx: &ToolContext, taken: &Taken) -> Vec<Change> {
     let Some(root) = ctx.root.clone() else { return Vec::new() };
-    let memory = ctx.stashes.of(&root).lock_owned().await;
-    let Some(listing) = memory.listing(&before.listing) else {
-        tracing::warn!(
-            listing = before.listing,
-            "the stash is no longer in memory, so its changes are not seen"
-        );
-        return Vec::new();
-    };
+    let known = ctx.stashes.of(&root).lock_owned().await;
+    let listing = Arc::clone(&taken.before);
     let comparing = spawn_blocking(move || {
         let rules = |hash: &str| listing.rules.get(hash).cloned();
-        let knowledge = Knowledge { known: &memory.known, rules: &rules };
+        let knowledge = Knowledge { known: &known, rules: &rules };
         let workspace = Confined::open(&root).map_err(|refusal| refusal.to_string())?;
         compared(&workspace, &listing.nodes, knowledge).map_err(|error| error.to_string())
     });

@@ -1,0 +1,222 @@
+//! Starts a command under its guardian, listens to its output, and learns how it ended.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net;
+use std::path::Path;
+use std::pin::pin;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::process::{Child, Command};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::capture::Capture;
+use crate::guard::{Caps, GuardCommand, Network, PATIENCE, Report, sandbox_options};
+
+/// What a command sees of our environment: what programs need to be found and to work, and no secrets.
+const PASSED_ON: [&str; 24] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "CARGO_HOME",
+    "CONDA_PREFIX",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "RUSTUP_HOME",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// Passed on with the network only: a proxy's address may hold a password.
+const WITH_NETWORK: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+
+/// So that nothing waits for somebody at a terminal.
+const SET: [(&str, &str); 11] = [
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("PIP_NO_INPUT", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+];
+
+/// How long output may take to arrive when the command is over. Only a process that the guardian could not kill
+/// holds the pipes open for longer.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// What a command has written so far.
+#[derive(Default)]
+pub(super) struct Captures {
+    pub(super) stdout: Mutex<Capture>,
+    pub(super) stderr: Mutex<Capture>,
+    total: AtomicU64,
+    /// Notified whenever something was written.
+    pub(super) changed: Notify,
+}
+
+/// Why a command is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    Ended,
+    TimedOut,
+    TooMuchOutput,
+    Cancelled,
+}
+
+/// How a command ended; without a report nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    pub(super) why: Why,
+    pub(super) report: Option<Report>,
+}
+
+/// A command that runs. Dropping it, or the future of its end, kills all of it: that closes the guardian's socket. The
+/// guardian itself must never be killed, or it could not do that.
+pub(super) struct Running {
+    guardian: Child,
+    link: UnixStream,
+    pub(super) captures: Arc<Captures>,
+}
+
+impl Running {
+    /// Starts the guardian with the other end of our link as its standard input. It is in a process group of its own,
+    /// so that an interrupt at the terminal reaches us and not it.
+    pub(super) fn start(
+        guard: &GuardCommand,
+        root: &Path,
+        network: Network,
+        command: &str,
+    ) -> io::Result<Self> {
+        let (ours, theirs) = net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let guardian = Command::new(&guard.program)
+            .args(&guard.args)
+            .args(sandbox_options())
+            .args((network == Network::Open).then_some("--network"))
+            .arg(command)
+            .current_dir(root)
+            .env_clear()
+            .envs(environment(network))
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { guardian, link: UnixStream::from_std(ours)?, captures: Arc::default() })
+    }
+
+    /// Listens until it is over, stops it at the limit or when asked, and learns how it ended.
+    pub(super) async fn end(mut self, limit: Option<Duration>, cancel: &CancellationToken) -> End {
+        let (stdout, stderr) = (self.guardian.stdout.take(), self.guardian.stderr.take());
+        let too_much = CancellationToken::new();
+        let captures = &self.captures;
+        let mut reading = pin!(async {
+            tokio::join!(
+                fill(captures, &captures.stdout, stdout, &too_much),
+                fill(captures, &captures.stderr, stderr, &too_much)
+            );
+        });
+        let mut attending = pin!(attend(self.link, limit, &too_much, cancel));
+        let end = tokio::select! {
+            end = &mut attending => {
+                // Running out of time here means only that what did not arrive is not shown.
+                let _ = timeout(DRAIN, reading).await;
+                end
+            }
+            () = &mut reading => attending.await,
+        };
+        // It has closed the link, which is the last thing it does; this only collects its exit.
+        let _ = timeout(DRAIN, self.guardian.wait()).await;
+        end
+    }
+}
+
+fn environment(network: Network) -> impl Iterator<Item = (&'static str, OsString)> {
+    let with_network = WITH_NETWORK.iter().filter(move |_| network == Network::Open);
+    let passed_on =
+        PASSED_ON.iter().chain(with_network).filter_map(|name| Some((*name, std::env::var_os(name)?)));
+    passed_on.chain(SET.iter().map(|(name, value)| (*name, OsString::from(value))))
+}
+
+/// Reads to the end, or to the limit of all output. A failing pipe ends like a closed one: what was read is still
+/// worth showing.
+async fn fill(
+    captures: &Captures,
+    capture: &Mutex<Capture>,
+    source: Option<impl AsyncRead + Unpin>,
+    too_much: &CancellationToken,
+) {
+    let Some(mut source) = source else { return };
+    let limit = Caps::default().output;
+    let mut chunk = vec![0; 32 * 1024];
+    while let Ok(read @ 1..) = source.read(&mut chunk).await {
+        capture.lock().push(&chunk[..read]);
+        captures.changed.notify_waiters();
+        if captures.total.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > limit {
+            too_much.cancel();
+            return;
+        }
+    }
+}
+
+/// Waits for the report. When time is up, or on cancellation, only our direction of the link is closed: the guardian
+/// then kills everything and still reports.
+async fn attend(
+    link: UnixStream,
+    limit: Option<Duration>,
+    too_much: &CancellationToken,
+    cancel: &CancellationToken,
+) -> End {
+    let (reader, writer) = link.into_split();
+    let mut report = pin!(read_report(reader));
+    let time_is_up = async {
+        match limit {
+            Some(limit) => sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    let why = tokio::select! {
+        report = &mut report => return End { why: Why::Ended, report },
+        () = time_is_up => Why::TimedOut,
+        () = too_much.cancelled() => Why::TooMuchOutput,
+        () = cancel.cancelled() => Why::Cancelled,
+    };
+    drop(writer);
+    End { why, report: timeout(PATIENCE * 2, report).await.ok().flatten() }
+}
+
+async fn read_report(link: OwnedReadHalf) -> Option<Report> {
+    let mut line = Vec::new();
+    link.take(64 * 1024).read_to_end(&mut line).await.ok()?;
+    serde_json::from_slice(&line).ok()
+}
