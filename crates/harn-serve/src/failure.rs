@@ -60,9 +60,12 @@ pub fn envelope(error: Error, request_id: &str) -> Vec<u8> {
 }
 
 fn wrong_method(response: &Response) -> Error {
-    let allowed =
-        response.headers().get(header::ALLOW).and_then(|value| value.to_str().ok()).unwrap_or("none");
-    Error::new(Code::InvalidRequest, format!("This path does not have that method. It has: {allowed}."))
+    let allowed = response.headers().get(header::ALLOW).and_then(|value| value.to_str().ok());
+    let next = match allowed {
+        Some(allowed) => format!("It has: {allowed}."),
+        None => "`GET /openapi.json` lists what it has.".to_owned(),
+    };
+    Error::new(Code::InvalidRequest, format!("This path does not have that method. {next}"))
 }
 
 pub async fn unknown_path() -> Failure {

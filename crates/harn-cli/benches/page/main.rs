@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod commit;
+mod policy;
+mod runaway;
 mod serve;
 #[path = "../../tests/support/mod.rs"]
 mod support;
@@ -24,6 +26,12 @@ fn main() {
     }
     if wanted("tasks") {
         tasks::report(&mut out);
+    }
+    if wanted("policy") {
+        policy::report(&mut out);
+    }
+    if wanted("runaway") {
+        runaway::report(&mut out);
     }
     if wanted("serve") {
         serve::report(&mut out);
