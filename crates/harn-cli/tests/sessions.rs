@@ -477,3 +477,35 @@ async fn messages_are_listed_in_pages() {
     }
     assert_eq!(pages, [vec!["0", "1"], vec!["2", "3"], vec!["4", "late"]]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_background_command_goes_on_while_its_run_waits_for_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |id: &str, name: &str, args: Value| json!({ "id": id, "name": name, "args": args });
+    let script = json!({ "responses": [
+        { "tool_calls": [call("a", "run_command", json!({ "command": "sleep 1; echo alive", "background": true }))] },
+        { "tool_calls": [call("b", "ask_user", json!({ "question": "go on?" }))] },
+        { "tool_calls": [call("c", "command_output", json!({ "handle": "cmd_1", "wait_ms": 60_000 }))] },
+        { "text": "Done." },
+    ] });
+    let running = support::open(folder.path(), support::scripted(&script), Default::default()).await.unwrap();
+    let harness = &running.harness;
+    let create = support::request(json!({ "workspace_id": running.workspace.id }));
+    let session = harness.create_session(&support::alice(), create).await.unwrap().id;
+    let submit = support::request(json!({ "input": support::user("serve") }));
+    let task = harness.submit_task(&support::alice(), session.clone(), submit).await.unwrap().id;
+    let filter = harn_harness::EventFilter { task: Some(task.clone()), ..Default::default() };
+    let actor = support::alice().actor;
+    let mut feed = harness.subscribe(&actor, filter, None).await.unwrap();
+    while feed.next().await.unwrap().is_some() {
+        let asked = harness.task_permission_requests(&actor, task.clone(), Default::default()).await.unwrap();
+        for pending in asked.data.iter().filter(|asked| asked.status == harn_core::RequestStatus::Pending) {
+            let answer = support::request(json!({ "approved": true, "answer": "yes" }));
+            // Several events may lead here; the first answer counts.
+            let _ = harness.respond(&support::alice(), pending.id.clone(), answer).await;
+        }
+    }
+    let told = support::transcript(harness, &session).await;
+    let alive = |line: &&String| line.starts_with("tool:") && line.contains("alive\\n");
+    assert!(told.iter().any(|line| alive(&line)), "{told:#?}");
+}

@@ -269,14 +269,14 @@ impl<'a> Driver<'a> {
 
     /// Waits for an effect or for news. Gives the exit when there is nothing left to wait for here.
     async fn wait(&mut self) -> Result<Option<RunExit>, RunError> {
-        if self.running.is_empty() {
-            if !self.waiting.is_empty() {
-                return Ok(Some(RunExit::Parked));
-            }
+        if self.running.is_empty() && self.waiting.is_empty() {
             return self
                 .finish(failure_end("internal_error", "The program waits for nothing."))
                 .await
                 .map(Some);
+        }
+        if self.running.is_empty() && self.ctx.background.is_empty() {
+            return Ok(Some(RunExit::Parked));
         }
         let signal = tokio::select! {
             Some(finished) = self.running.join_next() => {

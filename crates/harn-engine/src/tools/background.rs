@@ -79,6 +79,12 @@ impl Background {
         Ok(json!({ "handle": handle(number), "running": true }))
     }
 
+    /// Whether nothing runs, and no end waits to be read. A run that holds more than that is not parked: what it has
+    /// started would stop.
+    pub fn is_empty(&self) -> bool {
+        self.commands.lock().by_number.is_empty()
+    }
+
     fn find(&self, name: &str) -> Result<(u64, Arc<InBackground>), ToolFailure> {
         let commands = self.commands.lock();
         let number = name.strip_prefix("cmd_").and_then(|number| number.parse::<u64>().ok());
