@@ -1,12 +1,12 @@
 //! The permission policy and its rules as people see and change them, and what they would say about a call.
 
 use harn_core::tool::ToolCall;
-use harn_core::{Actor, AutonomyTier, Decision, EffectKind, Error, EventKind, Result, WorkspaceId};
+use harn_core::{Actor, AutonomyTier, EffectKind, Error, EventKind, Result, WorkspaceId};
 use harn_log::{DocQuery, RowFilter};
 use harn_policy::{PermissionPolicy, Policy, RememberRule, Subject};
 use harn_wire::agents::{
-    DecisionEntry, Page, PermissionCheck, PermissionPolicyBody, PermissionPolicyDocument, PermissionRule,
-    PermissionRuleRequest, RedactPermissions,
+    DecisionEntry, Page, PermissionCheck, PermissionCheckResult, PermissionPolicyBody,
+    PermissionPolicyDocument, PermissionRule, PermissionRuleRequest, RedactPermissions,
 };
 use serde_json::{Value, json};
 
@@ -148,7 +148,11 @@ impl Harness {
     }
 
     /// What policy would say about a call, without anything happening.
-    pub async fn check_permission(&self, actor: &Actor, check: PermissionCheck) -> Result<Decision> {
+    pub async fn check_permission(
+        &self,
+        actor: &Actor,
+        check: PermissionCheck,
+    ) -> Result<PermissionCheckResult> {
         actor.require("permissions:read")?;
         let workspace = check.workspace_id.clone().map(WorkspaceId::from);
         let root = match &workspace {
@@ -162,7 +166,9 @@ impl Harness {
         let call = ToolCall { id: "check".into(), name: check.tool, args: check.args };
         let paths = self.locate(root, call.clone()).await?;
         let tools = self.law.tools();
-        Ok(self.law.policy().decide(&Subject {
+        let document: PermissionPolicy =
+            self.glance(|view| Ok(get(view, kind::POLICY, POLICY_ID)?.unwrap_or_default()))?;
+        let decision = self.law.policy().decide(&Subject {
             effect: EffectKind::Tool,
             name: &call.name,
             spec: tools.iter().find(|spec| spec.name == call.name),
@@ -175,7 +181,13 @@ impl Harness {
             workspace: workspace.as_ref().map_or("", |id| id.as_str()),
             submitter: &actor.id,
             now: self.options.clock.now(),
-        }))
+        });
+        Ok(PermissionCheckResult {
+            outcome: decision.action.into(),
+            decision,
+            policy_version: document.version(),
+            escalate_to: document.escalate_to,
+        })
     }
 }
 

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use harn_core::{Decision, Error};
+use harn_core::Error;
 use harn_wire::agents::{
-    DecisionEntry, Page, PermissionCheck, PermissionPolicyBody, PermissionPolicyDocument, PermissionRule,
-    PermissionRuleRequest,
+    DecisionEntry, Page, PermissionCheck, PermissionCheckResult, PermissionPolicyBody,
+    PermissionPolicyDocument, PermissionRule, PermissionRuleRequest,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -108,7 +108,7 @@ async fn history(
 
 /// Ask what policy would say about a tool call. Nothing happens.
 #[utoipa::path(post, path = "/v1/permissions/check", operation_id = "checkPermission", tag = "Permissions",
-    request_body = PermissionCheck, responses((status = 200, body = Decision)))]
-async fn check(State(edge): Shared, command: Command<PermissionCheck>) -> Answer<Decision> {
+    request_body = PermissionCheck, responses((status = 200, body = PermissionCheckResult)))]
+async fn check(State(edge): Shared, command: Command<PermissionCheck>) -> Answer<PermissionCheckResult> {
     Ok(Json(edge.harness.check_permission(&command.call.actor, command.body).await?))
 }

@@ -128,6 +128,37 @@ pub struct PermissionCheck {
     pub persona_id: Option<String>,
 }
 
+/// What policy would say, in its own record and in the three words of the public server.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct PermissionCheckResult {
+    #[serde(flatten)]
+    pub decision: Decision,
+    pub outcome: CheckOutcome,
+    /// Of the policy document.
+    pub policy_version: String,
+    /// Who would be asked; empty for anyone who may answer.
+    pub escalate_to: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    Granted,
+    Denied,
+    /// It would wait for a person.
+    Suspend,
+}
+
+impl From<Verdict> for CheckOutcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Allow => Self::Granted,
+            Verdict::Ask => Self::Suspend,
+            Verdict::Deny => Self::Denied,
+        }
+    }
+}
+
 /// A decision, and the event that tells of it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DecisionEntry {
