@@ -1,26 +1,119 @@
 //! What can be said on the command line.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+mod keys;
+mod log;
+mod policy;
+mod serve;
+mod sessions;
+mod target;
+mod task;
+mod tasks;
+mod tools;
 
-use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub use keys::KeysCommand;
+pub use log::LogCommand;
+pub use policy::{CheckArgs, PolicyCommand};
+pub use serve::ServeArgs;
+pub use sessions::{SessionsCommand, WorkspacesCommand};
+pub use target::TargetArgs;
+pub use task::TaskArgs;
+pub use tasks::{AnswerArgs, TaskList, TasksCommand, UndoArgs};
+pub use tools::{ConformanceArgs, DoctorArgs, TestCommand};
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a task waits for an answer, 10 and 20 of \
+                          `policy check` (ask, deny), 70 internal, 130 interrupted. `harn explain CODE` says more about any code.";
 
 /// Harn runs agents and makes every run durable, supervised, observable and provable.
 #[derive(Parser)]
-#[command(name = "harn", version, propagate_version = true)]
+#[command(name = "harn", version, propagate_version = true, after_help = EXIT_CODES)]
 pub struct Harn {
+    /// When to colour what is printed.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// `auto`: on a terminal, unless NO_COLOR is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Subcommand)]
 pub enum Command {
     /// Serve the Harn Agents Protocol (REST and SSE) from this folder.
     Serve(ServeArgs),
+    /// Give an agent a task and watch it at work.
+    Task(TaskArgs),
+    /// List, show, answer, cancel and watch tasks.
+    Tasks {
+        #[command(subcommand)]
+        command: TasksCommand,
+    },
+    /// List, show, close, fork and watch sessions.
+    Sessions {
+        #[command(subcommand)]
+        command: SessionsCommand,
+    },
+    /// List, show and create workspaces.
+    Workspaces {
+        #[command(subcommand)]
+        command: WorkspacesCommand,
+    },
+    /// Make, list and revoke API keys.
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+    /// Put back what a finished task did to files.
+    Undo(UndoArgs),
+    /// Ask what is allowed, why, and test the rules.
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
     /// Look after the log: verify, rebuild, export, back up.
     Log {
         #[command(subcommand)]
         command: LogCommand,
+    },
+    /// Say what is configured and reachable, and what to do about what is not.
+    Doctor(DoctorArgs),
+    /// Say what a code means: of an error, a failed task, a risk label or an exit code.
+    Explain {
+        /// Such as `resource_not_found`, `budget_exhausted`, `destructive` or `20`; without one, all are listed.
+        code: Option<String>,
+    },
+    /// Check servers against the protocol.
+    Test {
+        #[command(subcommand)]
+        command: TestCommand,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all of them to a folder.
+    Man {
+        /// Folder for one page per command.
+        #[arg(long, value_name = "DIR")]
+        out: Option<std::path::PathBuf>,
     },
     /// The guardian of one subprocess; started by harn itself.
     #[command(hide = true)]
@@ -28,71 +121,4 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-}
-
-#[derive(Args)]
-pub struct ServeArgs {
-    /// Address to listen on. Beyond loopback, clients still need a key, and the traffic is plain text.
-    #[arg(long, default_value = "127.0.0.1:8787")]
-    pub bind: String,
-    /// Data directory: the log, its blobs and the local socket.
-    #[arg(long, default_value = ".harn", value_name = "DIR")]
-    pub data: PathBuf,
-    /// An API key to accept, with all rights. Without any key, the first start makes one and prints it.
-    #[arg(long, env = "HARN_SERVE_API_KEY", hide_env_values = true, value_name = "KEY")]
-    pub api_key: Option<String>,
-    /// Folder of the default workspace.
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    pub root: PathBuf,
-    /// Another folder below which workspaces may have their roots; may be given several times.
-    #[arg(long, value_name = "DIR")]
-    pub allow_root: Vec<PathBuf>,
-    /// Let a listener beyond loopback speak plain text.
-    #[arg(long)]
-    pub plain_text: bool,
-    /// Play the model's answers from a file instead of using the offline model.
-    #[arg(long, value_name = "FILE")]
-    pub scripted_model: Option<PathBuf>,
-    /// Requests per second that one actor may make; 0 for no limit.
-    #[arg(long, default_value_t = 1000, value_name = "N")]
-    pub rate_limit: u32,
-    /// Size that the log's database may reach, in bytes.
-    #[arg(long, value_name = "BYTES")]
-    pub max_log_bytes: Option<u64>,
-}
-
-#[derive(Subcommand)]
-pub enum LogCommand {
-    /// Check pages, checksums, order, projections and blobs. Works beside a running server.
-    Verify {
-        #[command(flatten)]
-        data: DataDir,
-    },
-    /// Make the projections anew from the log. The server must be stopped.
-    Rebuild {
-        #[command(flatten)]
-        data: DataDir,
-    },
-    /// Write events as JSON lines to standard output. Works beside a running server.
-    Export {
-        #[command(flatten)]
-        data: DataDir,
-        /// Journal entries and internal facts too. They may hold what events hide.
-        #[arg(long)]
-        everything: bool,
-    },
-    /// Copy a consistent state of the log to an empty folder. Works beside a running server.
-    Backup {
-        #[command(flatten)]
-        data: DataDir,
-        /// Where to; usable as a data directory afterwards.
-        target: PathBuf,
-    },
-}
-
-#[derive(Args)]
-pub struct DataDir {
-    /// Data directory.
-    #[arg(long, default_value = ".harn", value_name = "DIR")]
-    pub data: PathBuf,
 }

@@ -1,34 +1,65 @@
 //! The command line of Harn: arguments, wiring, terminal output. A library, so that tests and benchmarks can wire
 //! the same parts in process.
 
+mod api;
 mod args;
 mod commands;
+pub mod config;
+mod connect;
+pub mod explain;
+mod host;
+mod output;
+mod problem;
+mod terminal;
 pub mod wiring;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
+
+use args::Command;
 
 /// Parses the arguments, runs the command, and says what went wrong in words with a cause and a next step.
 pub fn main() -> ExitCode {
-    let command = args::Harn::parse().command;
-    if let args::Command::Guard { args } = command {
+    let args = args::Harn::parse();
+    if let Command::Guard { args } = args.command {
         // Kept apart: the guardian must start fast and owns nothing of the harness.
         return harn_engine::guard::main(args);
     }
+    output::choose_colour(args.color);
+    terminal::choose_colour(args.color);
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_env("HARN_LOG").unwrap_or_else(|_| "warn".into()),
         )
         .with_writer(std::io::stderr);
     subscriber.init();
-    let result = match command {
-        args::Command::Serve(options) => commands::serve::run(options),
-        args::Command::Log { command } => commands::log::run(command),
-        args::Command::Guard { .. } => Ok(ExitCode::SUCCESS),
-    };
-    result.unwrap_or_else(|error| {
-        commands::say_error(&error);
-        ExitCode::FAILURE
-    })
+    // Whatever a defect leaves behind is not used again: the process ends.
+    let result = catch_unwind(AssertUnwindSafe(|| run(args.command)));
+    match result {
+        Ok(result) => result.unwrap_or_else(|error| problem::say(&error)),
+        Err(_) => problem::say_defect(),
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Serve(options) => commands::serve::run(options),
+        Command::Task(args) => commands::task::run(&args),
+        Command::Tasks { command } => commands::tasks::run(command),
+        Command::Sessions { command } => commands::sessions::run(command),
+        Command::Workspaces { command } => commands::workspaces::run(command),
+        Command::Keys { command } => commands::keys::run(command),
+        Command::Undo(args) => commands::undo::run(&args),
+        Command::Policy { command } => commands::policy::run(command),
+        Command::Log { command } => commands::log::run(command),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Explain { code } => commands::explain::run(code.as_deref()),
+        Command::Test { command } => commands::conformance::run(command),
+        Command::Completions { shell } => commands::shell::completions(shell),
+        Command::Man { out } => commands::shell::man(out.as_deref()),
+        Command::Guard { .. } => Ok(ExitCode::SUCCESS),
+    }
 }

@@ -13,6 +13,8 @@ use harn_log::owner::OwnerLock;
 use harn_log::sqlite::{self, SqliteLog};
 use harn_model::{Model, Models, OfflineModel, ScriptedModel};
 
+use crate::config::Config;
+
 /// Which model answers, and why.
 pub struct ModelChoice {
     pub model: Arc<dyn Model>,
@@ -20,6 +22,11 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
+    /// The scripted model when a file is given, else the offline one.
+    pub fn of(script: Option<&Path>) -> Result<Self> {
+        script.map_or_else(|| Ok(Self::offline()), Self::scripted)
+    }
+
     pub fn offline() -> Self {
         let reason = "no provider is supported yet; it understands a few requests and needs no network";
         Self { model: Arc::new(OfflineModel), reason: reason.into() }
@@ -55,8 +62,13 @@ pub fn own_guard() -> Result<GuardCommand> {
     Ok(GuardCommand { program, args: vec!["guard".into()] })
 }
 
-/// Opens the data directory and brings every unfinished run on its way again.
+/// Opens the data directory, with nothing configured.
 pub async fn start(setup: Setup) -> Result<Running> {
+    start_with(setup, &Config::default()).await
+}
+
+/// Opens the data directory and brings every unfinished run on its way again.
+pub async fn start_with(setup: Setup, config: &Config) -> Result<Running> {
     let root = canonical(&setup.root)?;
     let allowed_roots = setup.allowed_roots.iter().map(|root| canonical(root)).collect::<Result<Vec<_>>>()?;
     refuse_open_data(&setup.data, std::iter::once(&root).chain(&allowed_roots))?;
@@ -65,11 +77,18 @@ pub async fn start(setup: Setup) -> Result<Running> {
     if let Some(reason) = &log.rebuilt {
         tracing::warn!("the projections were rebuilt: {reason}");
     }
+    let mut guard = setup.guard;
+    // Wherever it is, and whatever it is called, no command sees it.
+    let mut hidden = std::ffi::OsString::from("--hide=");
+    hidden.push(setup.data.canonicalize()?);
+    guard.args.push(hidden);
     let model = setup.model.reference();
     let models = Models::new(vec![setup.model, Arc::new(OfflineModel)]);
-    let engine = Engine::new(EngineOptions::new(models, model, setup.guard));
+    let engine = Engine::new(EngineOptions::new(models, model, guard));
     let mut options = harn_harness::Options::new(root);
     options.allowed_roots = allowed_roots;
+    options.permissions = config.permissions.clone();
+    options.budget = config.budget;
     let harness = Harness::new(log.clone(), Arc::new(engine), Arc::new(ConfinedFiles), options);
     let workspace = harness.start().await?;
     Ok(Running { harness, workspace, log, owner })

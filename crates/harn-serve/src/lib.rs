@@ -11,8 +11,10 @@ mod edge;
 mod failure;
 mod gate;
 mod intake;
+mod kin;
 mod listen;
 mod sse;
+mod tls;
 mod upload;
 
 use std::num::NonZeroU32;
@@ -24,7 +26,8 @@ use harn_harness::Harness;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 
-pub use listen::{serve_tcp, serve_unix};
+pub use listen::{serve_in_process, serve_tcp, serve_tls, serve_unix};
+pub use tls::{TlsIdentity, TlsProblem};
 
 use edge::Edge;
 

@@ -1,145 +1,123 @@
 //! `harn serve`: opens the data directory, listens, says how to use it, and goes down gracefully.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use harn_core::{Actor, WorkspaceAccess};
 use harn_harness::{Harness, Secret};
-use harn_log::LogError;
-use harn_log::sqlite;
-use harn_serve::{ServeOptions, Trust, router, serve_tcp, serve_unix};
-use tokio::net::{TcpListener, UnixListener};
+use harn_serve::{ServeOptions, TlsIdentity, Trust, router, serve_tcp, serve_tls};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
-use super::say;
+use super::{say, wait_for};
 use crate::args::ServeArgs;
-use crate::wiring::{ModelChoice, Setup, own_guard, start};
-
-/// How long running effects and requests may take to finish when we are told to stop.
-const GRACE: Duration = Duration::from_secs(10);
-/// Socket paths have 108 bytes, the last of which is zero.
-const SOCKET_PATH_LIMIT: usize = 107;
+use crate::host::{GRACE, Host, Place};
+use crate::problem::Problem;
 
 pub fn run(args: ServeArgs) -> Result<ExitCode> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let code = runtime.block_on(serve(args))?;
-    // Whatever is still running has been left as begun.
-    runtime.shutdown_timeout(Duration::from_secs(1));
-    Ok(code)
+    wait_for(serve(args))
 }
 
 async fn serve(args: ServeArgs) -> Result<ExitCode> {
-    let choice = match &args.scripted_model {
-        Some(file) => ModelChoice::scripted(file)?,
-        None => ModelChoice::offline(),
-    };
-    let given = args.api_key.as_deref().map(Secret::given).transpose()?;
+    let given = args.api_key.as_deref().map(Secret::given).transpose();
+    let given = given.map_err(|error| Problem::usage(error.message))?;
     check_bind(&args)?;
-    let setup = Setup {
-        data: args.data.clone(),
-        root: args.root.clone(),
-        allowed_roots: args.allow_root.clone(),
-        model: choice.model,
-        guard: own_guard()?,
-        log: sqlite::Options {
-            max_bytes: args.max_log_bytes,
-            fault: None,
-            fatal: Some(Arc::new(stop_at_once)),
-        },
+    let identity = identity(&args)?;
+    let place = Place {
+        data: &args.data,
+        root: &args.root,
+        allowed_roots: &args.allow_root,
+        config: args.config.as_deref(),
+        scripted_model: args.scripted_model.as_deref(),
+        max_log_bytes: args.max_log_bytes,
     };
-    let running = start(setup).await?;
+    let mut host = Host::open(place).await?;
     let listener = TcpListener::bind(&args.bind)
         .await
         .with_context(|| format!("cannot listen on {}; choose another address with --bind", args.bind))?;
-    let url = format!("http://{}", listener.local_addr()?);
-    let (socket_path, socket) = local_socket(&args.data)?;
-    running.owner.announce(Some(url.clone()), Some(socket_path.clone()))?;
-    let printed = ensure_key(&running.harness, given).await?;
-
+    let scheme = if identity.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}", listener.local_addr()?);
     let options = ServeOptions {
         public_url: url.clone(),
         rate_limit: NonZeroU32::new(args.rate_limit),
         ..Default::default()
     };
-    let shutdown = options.shutdown.clone();
-    let remote = router(running.harness.clone(), options.clone(), Trust::Bearer);
-    let local = router(running.harness.clone(), options, Trust::LocalSocket);
-    let tcp = tokio::spawn(serve_tcp(listener, remote, shutdown.clone(), GRACE));
-    let unix = tokio::spawn(serve_unix(socket, local, shutdown.clone(), GRACE));
-
-    let model = running.harness.model();
-    say(format_args!("Harn {} listens on {url}", env!("CARGO_PKG_VERSION")));
-    say(format_args!("  model      {}/{}: {}", model.provider, model.model, choice.reason));
-    say(format_args!("  workspace  {} ({})", running.workspace.root, running.workspace.id));
-    say(format_args!("  data       {}", args.data.display()));
+    host.listen_locally(&options, Some(url.clone()))?;
+    let printed = ensure_key(&host.running.harness, given).await?;
+    let tcp = listen(listener, identity, host.running.harness.clone(), options.clone());
+    say_start(&host, &args, &url);
     say_key(&printed);
-    say_first_steps(&url, running.workspace.id.as_str(), &printed);
+    say_first_steps(&url, host.running.workspace.id.as_str(), &printed);
 
     wait_for_signal().await?;
     say("Stopping: no new requests; running effects may finish.");
-    shutdown.cancel();
-    running.harness.drain(GRACE).await;
-    let _ = tokio::join!(tcp, unix);
-    let _ = fs::remove_file(&socket_path);
-    let log = Arc::clone(&running.log);
-    let _ = tokio::task::spawn_blocking(move || log.close()).await;
+    host.close(&options).await;
+    let _ = tcp.await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// After a failed flush nobody knows what is durable; only a restart finds out.
-fn stop_at_once(error: &LogError) {
-    super::say_error(&anyhow::anyhow!(
-        "{error}. Harn stops now; start it again to go on from what is durable."
-    ));
-    std::process::exit(70);
+fn identity(args: &ServeArgs) -> Result<Option<TlsIdentity>> {
+    let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
+    let identity = TlsIdentity::load(certificate, key).map_err(|problem| {
+        Problem::new("TLS cannot be set up").cause(problem.to_string()).hint(
+            "--tls-cert wants the certificate with its chain, --tls-key its private key, both as PEM files",
+        )
+    })?;
+    Ok(Some(identity))
+}
+
+fn listen(
+    listener: TcpListener,
+    identity: Option<TlsIdentity>,
+    harness: Harness,
+    options: ServeOptions,
+) -> JoinHandle<()> {
+    let shutdown = options.shutdown.clone();
+    let remote = router(harness, options, Trust::Bearer);
+    match identity {
+        Some(identity) => tokio::spawn(serve_tls(listener, identity, remote, shutdown, GRACE)),
+        None => tokio::spawn(serve_tcp(listener, remote, shutdown, GRACE)),
+    }
+}
+
+fn say_start(host: &Host, args: &ServeArgs, url: &str) {
+    let running = &host.running;
+    let model = running.harness.model();
+    say(format_args!("Harn {} listens on {url}", env!("CARGO_PKG_VERSION")));
+    say(format_args!("  model      {}/{}: {}", model.provider, model.model, host.model_reason));
+    say(format_args!("  workspace  {} ({})", running.workspace.root, running.workspace.id));
+    say(format_args!("  data       {}", args.data.display()));
+    if let Some(file) = &host.config.file {
+        say(format_args!("  config     {}", file.display()));
+    }
 }
 
 /// Beyond this machine, plain text has to be asked for.
 fn check_bind(args: &ServeArgs) -> Result<()> {
     let port = args.bind.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     if !matches!(port, Some(Ok(_))) {
-        bail!(
-            "`{}` is not an address to listen on; give a host and a port, such as 127.0.0.1:8787",
-            args.bind
-        );
+        return Err(Problem::usage(format!("`{}` is not an address to listen on", args.bind))
+            .hint("give a host and a port, such as 127.0.0.1:8787")
+            .into());
     }
     let loopback = match args.bind.parse::<SocketAddr>() {
         Ok(address) => address.ip().is_loopback(),
         Err(_) => args.bind.starts_with("localhost:"),
     };
-    if !loopback && !args.plain_text {
-        bail!(
-            "{} is reachable from other machines, and Harn does not speak TLS itself yet. Put a TLS proxy in front \
-             of a loopback address, or say --plain-text.",
+    if !loopback && args.tls_cert.is_none() && !args.plain_text {
+        return Err(Problem::usage(format!(
+            "{} is reachable from other machines, and would speak plain text",
             args.bind
-        );
+        ))
+        .hint(
+            "give a certificate with --tls-cert FILE --tls-key FILE, or say --plain-text if a proxy adds TLS",
+        )
+        .into());
     }
     Ok(())
-}
-
-/// The socket in the data directory, or in a private folder when that path would be too long.
-fn local_socket(data: &Path) -> Result<(PathBuf, UnixListener)> {
-    let data = data.canonicalize()?;
-    let mut path = data.join("harn.sock");
-    if path.as_os_str().len() > SOCKET_PATH_LIMIT {
-        let folder = std::env::temp_dir().join(format!("harn-{}", nix::unistd::getuid()));
-        fs::create_dir_all(&folder)?;
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700))?;
-        let name = harn_core::hash::Sha256Hash::of(data.as_os_str().as_encoded_bytes()).to_string();
-        path = folder.join(format!("{}.sock", &name[..16]));
-    }
-    // We hold the owner's lock, so whatever is there was left by a dead process.
-    let _ = fs::remove_file(&path);
-    let socket = UnixListener::bind(&path).with_context(|| format!("cannot listen on {}", path.display()))?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
-    Ok((path, socket))
 }
 
 /// What is said about the key at start-up.

@@ -1,0 +1,192 @@
+//! `harn tasks answer`: approve, deny or reply, by flags or by asking at the terminal.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use harn_client::{Client, Method};
+use harn_core::{Clock, PermissionRequest, RequestSource, RequestStatus, SystemClock, Task, Timestamp};
+use harn_wire::agents::PermissionResponseRequest;
+use serde_json::{Map, Value};
+
+use super::{say, say_json, show, tasks};
+use crate::api::{self, Cursor};
+use crate::args::AnswerArgs;
+use crate::connect::Connection;
+use crate::output::{paint, plain};
+use crate::problem::Problem;
+
+/// What somebody decided.
+enum Choice {
+    Approve,
+    Deny,
+    Reply(String),
+}
+
+pub async fn run(connection: &Connection, args: &AnswerArgs) -> Result<ExitCode> {
+    let given = match (&args.reply, args.approve, args.deny) {
+        (Some(text), ..) => Some(Choice::Reply(text.clone())),
+        (None, true, _) => Some(Choice::Approve),
+        (None, false, true) => Some(Choice::Deny),
+        (None, false, false) => None,
+    };
+    // Said before anything is asked of the server: a script must not hang on a prompt.
+    let interactive = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if given.is_none() && !interactive {
+        return Err(Problem::usage("there is no terminal to ask at, and no answer was given")
+            .hint("say --approve or --deny; for a question --reply TEXT")
+            .into());
+    }
+    let response = response(args)?;
+    let request = find(&connection.client, &args.id).await?;
+    let choice = match given {
+        Some(choice) => choice,
+        None => {
+            show::request(&request);
+            let Some(choice) = ask(&request)? else {
+                say("Nothing was answered.");
+                return Ok(ExitCode::SUCCESS);
+            };
+            choice
+        }
+    };
+    let path = api::path(&["v1", "permission-requests", request.id.as_str()]) + "/respond";
+    let answered = api::post(&connection.client, &path, &with_choice(response, choice)).await?;
+    finish(connection, &answered, args.json).await
+}
+
+/// Everything of the answer but the choice.
+fn response(args: &AnswerArgs) -> Result<PermissionResponseRequest> {
+    let wrong = |cause: String| {
+        Problem::usage("--args is not a JSON object")
+            .cause(cause)
+            .hint("such as --args '{\"path\": \"b.txt\"}'")
+    };
+    let rewritten = args.args.as_deref().map(serde_json::from_str::<Map<String, Value>>).transpose();
+    Ok(PermissionResponseRequest {
+        args: rewritten.map_err(|error| wrong(error.to_string()))?,
+        reason: args.reason.clone(),
+        remember: args.remember.map(|_| true),
+        scope: args.remember.map(|scope| scope.as_str().to_owned()),
+        expires_at: args.expires.as_deref().map(expiry).transpose()?,
+        ..PermissionResponseRequest::default()
+    })
+}
+
+fn with_choice(mut response: PermissionResponseRequest, choice: Choice) -> PermissionResponseRequest {
+    match choice {
+        Choice::Approve => response.approved = Some(true),
+        Choice::Deny => response.approved = Some(false),
+        Choice::Reply(text) => response.answer = Some(Value::from(text)),
+    }
+    response
+}
+
+/// `30m`, `8h`, `7d` or `90s` from now.
+fn expiry(text: &str) -> Result<Timestamp> {
+    let wrong = || {
+        Problem::usage(format!("`{text}` is no time span"))
+            .hint("write a whole number and s, m, h or d, such as 8h")
+    };
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86400,
+        _ => return Err(wrong().into()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let span = number.checked_mul(seconds).filter(|span| *span > 0 && *span <= 100 * 366 * 86400);
+    Ok(SystemClock.now().plus_seconds(span.ok_or_else(wrong)?))
+}
+
+/// The request itself, or the only one that a task waits for.
+async fn find(client: &Client, id: &str) -> Result<PermissionRequest> {
+    if !id.starts_with("task_") {
+        let same = |request: &Value| request["id"] == id;
+        let found = api::newest(client, "/v1/permission-requests", &[], Cursor::Page, 1, same).await?;
+        let absent = || {
+            Problem::new(format!("no request `{id}` is visible to you"))
+                .hint("`harn tasks list --status waiting` shows the tasks that wait, `harn tasks show ID` their requests")
+        };
+        return found.typed::<PermissionRequest>()?.pop().ok_or_else(|| absent().into());
+    }
+    let mut waiting = tasks::pending(client, id).await?;
+    match (waiting.pop(), waiting.as_slice()) {
+        (Some(request), []) => Ok(request),
+        (None, _) => Err(Problem::new(format!("task `{id}` waits for no answer"))
+            .hint(format!("`harn tasks show {id}` tells how it stands"))
+            .into()),
+        (Some(last), others) => {
+            let ids: Vec<&str> = others.iter().chain([&last]).map(|request| request.id.as_str()).collect();
+            Err(Problem::new(format!("task `{id}` waits for {} answers", ids.len()))
+                .hint(format!("give the id of one: {}", ids.join(", ")))
+                .into())
+        }
+    }
+}
+
+fn ask(request: &PermissionRequest) -> Result<Option<Choice>> {
+    let prompt = match request.source {
+        RequestSource::Acp => "Let it happen? [y]es, [n]o, anything else leaves it open: ",
+        RequestSource::Hitl => "Your reply (nothing leaves it open): ",
+    };
+    let mut out = std::io::stdout();
+    write!(out, "{prompt}")?;
+    out.flush()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let line = line.trim();
+    Ok(match (request.source, line.to_ascii_lowercase().as_str()) {
+        (_, "") => None,
+        (RequestSource::Hitl, _) => Some(Choice::Reply(line.to_owned())),
+        (RequestSource::Acp, "y" | "yes") => Some(Choice::Approve),
+        (RequestSource::Acp, "n" | "no") => Some(Choice::Deny),
+        (RequestSource::Acp, _) => None,
+    })
+}
+
+/// Says what became of it. A run of this process goes on until it ends or waits again.
+async fn finish(connection: &Connection, answered: &Value, json: bool) -> Result<ExitCode> {
+    let request: PermissionRequest = api::typed(answered)?;
+    let task = request.task_id.as_ref().map(ToString::to_string);
+    if let (Some(task), true) = (&task, connection.is_in_process()) {
+        settle(&connection.client, task).await?;
+    }
+    if json {
+        say_json(answered);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let id = plain(request.id.as_str());
+    match (request.status, request.source) {
+        (RequestStatus::Pending, _) => say(format_args!("Your vote on {id} counts; others have to agree.")),
+        (RequestStatus::Approved, RequestSource::Acp) => say(format_args!("Approved {id}.")),
+        (RequestStatus::Approved, RequestSource::Hitl) => say(format_args!("Replied to {id}.")),
+        (RequestStatus::Denied, _) => say(format_args!("Denied {id}.")),
+    }
+    if let Some(rule) = request.response["remembered_rule_id"].as_str().filter(|rule| !rule.is_empty()) {
+        say(format_args!("Remembered as {}; `harn policy forget` removes it.", plain(rule)));
+    }
+    if let Some(task) = task {
+        let task: Task =
+            api::typed(&api::get(&connection.client, &api::path(&["v1", "tasks", &task])).await?)?;
+        let status = paint(tasks::status_tone(task.status), task.status.as_str());
+        say(format_args!("{} is {status}.", plain(task.id.as_str())));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Follows a task until it is over or waits for people.
+async fn settle(client: &Client, task: &str) -> Result<()> {
+    let path = api::path(&["v1", "tasks", task]);
+    let mut events = client.request(Method::GET, &format!("{path}/stream")).events().await?;
+    loop {
+        let status = api::typed::<Task>(&api::get(client, &path).await?)?.status;
+        let waits =
+            matches!(status, harn_core::TaskStatus::InputRequired | harn_core::TaskStatus::AuthRequired);
+        if status.is_terminal() || waits || events.next().await?.is_none() {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The command line as people and scripts use it: the real binary, its output and its exit codes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answering;
+mod docs;
+mod doctor;
+mod empty;
+mod explain;
+mod fake;
+mod help;
+mod kit;
+mod mistakes;
+mod reading;
+mod remote;
+mod rules;
