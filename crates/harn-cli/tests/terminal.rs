@@ -293,3 +293,23 @@ fn the_end_of_input_is_no_answer() {
     assert!(end.screen.contains("harn tasks answer request_ID --approve"), "{}", end.screen);
     assert_eq!((end.code, stage.read("hello.txt")), (3, None));
 }
+
+#[test]
+fn what_a_task_did_is_taken_back_and_what_was_changed_since_is_left() {
+    let edit = call("edit_file", &json!({ "path": "a.rs", "old_text": "b", "new_text": "B" }));
+    let command = call("run_command", &json!({ "command": "rm c.txt; echo new > d.txt; chmod 600 e.txt" }));
+    let stage = Stage::playing(&[edit, command, says("Changed.")])
+        .with_file("a.rs", "a\nb\n")
+        .with_file("c.txt", "keep me\n")
+        .with_file("e.txt", "mine\n");
+    let end = watched(&stage, &["task", "change it", "--yes"]);
+    let told = String::from_utf8(end.bytes).unwrap();
+    let id = told.split_whitespace().find(|word| word.starts_with("task_")).unwrap();
+    std::fs::write(stage.work().join("d.txt"), "edited by hand\n").unwrap();
+    let undone = watched(&stage, &["undo", id]);
+    insta::assert_snapshot!(undone.screen);
+    assert_eq!(undone.code, 1, "something was left");
+    assert_eq!(stage.read("a.rs").as_deref(), Some("a\nb\n"));
+    assert_eq!(stage.read("c.txt").as_deref(), Some("keep me\n"));
+    assert_eq!(stage.read("d.txt").as_deref(), Some("edited by hand\n"));
+}
