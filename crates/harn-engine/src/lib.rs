@@ -7,6 +7,7 @@ mod authorise;
 mod compact;
 mod driver;
 pub mod guard;
+mod large;
 mod perform;
 mod prompt;
 mod runner;

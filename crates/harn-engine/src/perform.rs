@@ -16,6 +16,7 @@ use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
 use harn_model::{Models, collect};
 use serde_json::{Map, Value, json};
 
+use crate::large;
 use crate::tools::{Keep, Prepared, Sight, Tool, ToolContext, ToolFailure, ToolOutput};
 
 /// What came of an effect, and what is recorded with it.
@@ -117,6 +118,7 @@ pub async fn call_tool(
         Ok(Ok(ToolOutput { mut value, changes, mut attachments })) => {
             // Before anything is journaled: what has been written down cannot be taken back.
             harn_policy::redact_value(&mut value);
+            large::shorten(&mut value, &mut attachments);
             attachments.iter_mut().for_each(redact_attachment);
             let completion = tool_completion(&call, ToolOutcome::Ok, value);
             Performed { completion, changes, attachments }

@@ -177,7 +177,7 @@ impl Registry {
 
     /// A registry of these tools; of two with the same name, the first is found.
     pub fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
-        let specs = tools.iter().map(|tool| tool.spec()).chain([ask_user_spec()]).collect();
+        let specs = tools.iter().map(|tool| with_artifacts(tool.spec())).chain([ask_user_spec()]).collect();
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect(), specs }
     }
 
@@ -189,6 +189,14 @@ impl Registry {
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
     }
+}
+
+/// Any field that is too large to be shown leaves the id of an artifact beside it.
+fn with_artifacts(mut spec: ToolSpec) -> ToolSpec {
+    if spec.output_schema["additionalProperties"] == false {
+        spec.output_schema["patternProperties"] = json!({ "_artifact$": { "type": "string" } });
+    }
+    spec
 }
 
 /// The question to a person. It has no executor: asking is one commit, and the answer comes when it comes.
