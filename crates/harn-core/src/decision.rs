@@ -171,7 +171,8 @@ pub struct PathFact {
 pub struct CommandFact {
     /// The program's bare name and, for programs that have them, its subcommand; none when it is not known before.
     pub identity: Option<String>,
-    /// The words with single blanks between them, quotes taken away, `…` for what is not known before.
+    /// The words with single blanks between them, quoted only where a shell needs it, `…` for what is not known before.
+    /// Of a script that was not understood, the last command is the whole script as it was given.
     pub text: String,
 }
 

@@ -1,12 +1,16 @@
 //! The simple commands that a shell script runs, looked through wrappers and nested shells.
 
 use crate::command::{Command, Traits, shown};
-use crate::programs::{self, Runs};
-use crate::shell::{self, Assignment, Heredoc, Redirect, RedirectKind, Unparsed, Word};
+use crate::guess;
+use crate::lookalike::fold;
+use crate::programs;
+use crate::shell::{self, Assignment, Heredoc, Redirect, Simple, Unparsed, Word};
 
 /// Wrappers within wrappers, and scripts within scripts, are followed this far.
-const MAX_LAYERS: u32 = 12;
+pub const MAX_LAYERS: u32 = 12;
 const MAX_ASSIGNMENTS: usize = 64;
+/// Longer folders are not followed through `cd`.
+const MAX_FOLDER: usize = 1024;
 
 /// All that a script runs.
 #[derive(Clone, Debug, Default)]
@@ -25,35 +29,48 @@ pub fn analyse(script: &str) -> Analysis {
 
 /// What surrounds a command.
 #[derive(Clone, Debug, Default)]
-struct Frame {
-    assignments: Vec<Assignment>,
-    redirects: Vec<Redirect>,
-    wrappers: Vec<String>,
-    layers: u32,
-    piped: bool,
-    background: bool,
+pub struct Frame {
+    pub assignments: Vec<Assignment>,
+    pub redirects: Vec<Redirect>,
+    pub wrappers: Vec<String>,
+    pub layers: u32,
+    pub piped: bool,
+    pub background: bool,
     /// Text that an `echo` before it in the pipeline is known to send.
-    fed: Option<String>,
+    pub fed: Option<String>,
     /// Further words follow that nobody knows.
-    appended: bool,
+    pub appended: bool,
+    pub substituted: bool,
+    /// The command around it is the one that rules allow.
+    pub stood_for: bool,
+    /// Found by cutting up text that was not understood.
+    pub guessed: bool,
 }
 
 impl Frame {
-    fn inside(&self, wrapper: &str) -> Self {
+    pub fn inside(&self, wrapper: &str) -> Self {
         let mut inner = self.clone();
         inner.wrappers.push(wrapper.to_owned());
         inner.layers += 1;
         inner.background |= matches!(wrapper, "nohup" | "setsid");
         inner
     }
+
+    /// The same around a script of its own.
+    pub fn without_redirects(&self) -> Self {
+        Self { redirects: Vec::new(), ..self.clone() }
+    }
 }
 
 #[derive(Default)]
-struct Analyst {
-    analysis: Analysis,
+pub struct Analyst {
+    pub analysis: Analysis,
     functions: Vec<String>,
-    heredocs: Vec<Heredoc>,
+    aliases: Vec<(String, String)>,
+    pub heredocs: Vec<Heredoc>,
     steered: bool,
+    /// Where a `cd` has led, as far as it is known.
+    folder: Option<String>,
 }
 
 impl Analyst {
@@ -61,22 +78,20 @@ impl Analyst {
         self.analysis.unparsed.get_or_insert(Unparsed { at: 0, why });
     }
 
-    fn script(&mut self, text: &str, frame: &Frame) {
+    pub fn script(&mut self, text: &str, frame: &Frame) {
         if frame.layers > MAX_LAYERS {
             return self.give_up("it is wrapped too deeply");
         }
         let script = shell::parse(text);
+        let understood = script.unparsed.is_none();
         if let Some(unparsed) = script.unparsed {
             self.analysis.unparsed.get_or_insert(unparsed);
         }
         let heredocs = std::mem::replace(&mut self.heredocs, script.heredocs);
         self.functions.extend(script.functions.iter().cloned());
         for simple in &script.commands {
+            self.note_aliases(simple);
             let program = simple.words.first().map(|word| word.text.as_str());
-            if program.is_some_and(|name| name == "alias") {
-                let named = simple.words[1..].iter().filter_map(|word| word.text.split_once('='));
-                self.functions.extend(named.map(|(name, _)| name.to_owned()));
-            }
             let calls_itself = simple.within.is_some_and(|at| program == Some(&script.functions[at]));
             self.analysis.fork_bomb |= calls_itself && (simple.piped || simple.background);
         }
@@ -85,7 +100,7 @@ impl Analyst {
             if self.analysis.commands.len() > shell::MAX_COMMANDS {
                 return self.give_up("it has too many commands");
             }
-            let says = spoken(&simple.words);
+            let says = spoken(&simple.words).or_else(|| self.repeated(&simple));
             let inner = Frame {
                 assignments: frame.assignments.iter().cloned().chain(simple.assignments).collect(),
                 redirects: simple.redirects,
@@ -95,6 +110,9 @@ impl Analyst {
                 background: frame.background || simple.background,
                 fed: if simple.piped { fed.take() } else { None },
                 appended: frame.appended,
+                substituted: frame.substituted || simple.substituted,
+                stood_for: frame.stood_for,
+                guessed: frame.guessed,
             };
             fed = says;
             if inner.assignments.len() > MAX_ASSIGNMENTS {
@@ -103,25 +121,55 @@ impl Analyst {
             self.words(simple.words, inner);
         }
         self.heredocs = heredocs;
+        if !understood && !frame.guessed {
+            self.guesses(text, frame);
+        }
     }
 
-    fn words(&mut self, words: Vec<Word>, mut frame: Frame) {
-        if frame.layers > MAX_LAYERS || self.analysis.commands.len() > shell::MAX_COMMANDS {
+    /// What a `cat` of a heredoc sends.
+    fn repeated(&self, simple: &Simple) -> Option<String> {
+        let alone = simple.words.len() == 1 && simple.words[0].text == "cat";
+        let heredoc = simple.redirects.iter().find_map(|redirect| redirect.heredoc).filter(|_| alone)?;
+        self.heredocs.get(heredoc).filter(|heredoc| !heredoc.dynamic).map(|heredoc| heredoc.text.clone())
+    }
+
+    /// What was not understood is cut up at every sign, so that no denial is missed.
+    fn guesses(&mut self, text: &str, frame: &Frame) {
+        for words in guess::commands(text) {
+            if self.analysis.commands.len() > 2 * shell::MAX_COMMANDS {
+                return;
+            }
+            let layers = frame.layers.min(MAX_LAYERS - 4) + 1;
+            self.words(words, Frame { guessed: true, layers, ..Frame::default() });
+        }
+    }
+
+    fn note_aliases(&mut self, simple: &Simple) {
+        if simple.words.first().is_none_or(|word| word.text != "alias") {
+            return;
+        }
+        for (name, value) in simple.words[1..].iter().filter_map(|word| word.text.split_once('=')) {
+            self.functions.push(name.to_owned());
+            self.aliases.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
+    pub fn words(&mut self, words: Vec<Word>, frame: Frame) {
+        if frame.layers > MAX_LAYERS || self.analysis.commands.len() > 2 * shell::MAX_COMMANDS {
             return self.give_up("it is wrapped too deeply, or runs too many commands");
         }
         let Some(first) = words.first() else { return self.without_program(frame) };
-        let name = first.text.rsplit('/').next().unwrap_or_default().to_owned();
-        if !first.is_literal() || name.is_empty() {
+        let written = first.text.rsplit('/').next().unwrap_or_default().to_owned();
+        if !first.is_literal() || written.is_empty() {
             let mut command = self.command(words, &frame);
             command.traits.unknown_program = true;
             return self.push(command);
         }
-        if self.functions.contains(&name) {
-            let mut command = self.command(words, &frame);
-            command.program = Some(name);
-            command.traits.calls_function = true;
-            return self.push(command);
+        if self.functions.contains(&written) {
+            return self.call(&written, words, &frame);
         }
+        // Some file systems take capitals for the same, so `SUDO` is no other program than `sudo`.
+        let name = fold(&written).into_owned();
         if matches!(name.as_str(), "export" | "declare" | "readonly" | "local" | "typeset") {
             self.steered |= words[1..].iter().any(|word| {
                 word.dynamic
@@ -134,225 +182,68 @@ impl Analyst {
         if programs::is_shell(&name) {
             return self.shell(&name, words, frame);
         }
-        let mut command = self.identified(&name, words, &frame);
-        self.inner_commands(&name, &command, &mut frame);
-        let inline = programs::inline_options(&name);
-        if let Some(options) = inline {
-            let given = |redirect: &Redirect| {
-                matches!(redirect.kind, RedirectKind::Heredoc | RedirectKind::HereString)
-            };
-            let fed = command.redirects.iter().any(given);
-            command.traits.inline_code =
-                command.has(options) || fed || (name == "deno" && command.subcommand.is_some());
-            // The text of a heredoc is no part of the command's own, so no rule can have named it.
-            command.traits.dynamic |= fed;
-            let script = command.operands().next().cloned();
-            let reads_input =
-                script.as_ref().is_none_or(|word| word.text == "-") && !command.traits.inline_code;
-            command.traits.runs_input =
-                frame.piped && reads_input && !command.has(&["-m", "--version", "-V", "-h"]);
-            command.traits.unknown_program |= script
-                .is_some_and(|word| word.text.starts_with(shell::UNKNOWN))
-                && !command.traits.inline_code;
-        }
-        if matches!(name.as_str(), "source" | ".") {
-            command.traits.runs_input |= command.args().first().is_some_and(|word| word.dynamic);
+        let mut command = self.identified(&written, words, &frame);
+        self.inner_commands(&name, &command, &frame);
+        self.program_from_input(&name, &mut command, &frame);
+        if matches!(name.as_str(), "cd" | "pushd") {
+            self.change_folder(command.args());
         }
         self.push(command);
     }
 
-    /// Commands among the arguments of a program that is no wrapper.
-    fn inner_commands(&mut self, name: &str, command: &Command, frame: &mut Frame) {
-        let args = command.args();
-        match name {
-            "find" => {
-                let mut rest = args;
-                while let Some(at) = rest
-                    .iter()
-                    .position(|word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
-                {
-                    rest = &rest[at + 1..];
-                    let end = rest.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-                    let inner = rest[..end.unwrap_or(rest.len())].to_vec();
-                    rest = &rest[end.unwrap_or(rest.len())..];
-                    self.words(inner, Frame { appended: true, redirects: Vec::new(), ..frame.inside(name) });
-                }
+    /// A function or alias of the script. What an alias stands for is known; the words after it belong to it.
+    fn call(&mut self, name: &str, words: Vec<Word>, frame: &Frame) {
+        let mut command = self.command(words, frame);
+        command.program = Some(name.to_owned());
+        command.traits.calls_function = true;
+        let known = self.aliases.iter().find(|(alias, _)| alias == name);
+        let meant = known.filter(|_| !frame.wrappers.iter().any(|outer| outer == name)).map(|(_, value)| {
+            let mut text = value.clone();
+            for word in command.args() {
+                text.push(' ');
+                word.show(&mut text);
             }
-            "fd" | "fdfind" => {
-                let exec =
-                    |word: &Word| matches!(word.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
-                if let Some(at) = args.iter().position(exec) {
-                    let frame = Frame { appended: true, redirects: Vec::new(), ..frame.inside(name) };
-                    self.words(args[at + 1..].to_vec(), frame);
-                }
-            }
-            "su" | "runuser" | "script" => {
-                if let Some(at) =
-                    args.iter().position(|word| matches!(word.text.as_str(), "-c" | "--command"))
-                {
-                    self.code(args.get(at + 1), &frame.inside(name));
-                }
-            }
-            "trap" => {
-                let code = args.first().filter(|word| !matches!(word.text.as_str(), "-" | "" | "-l" | "-p"));
-                if code.is_some() {
-                    self.code(code, &frame.inside(name));
-                }
-            }
-            _ => {}
+            text
+        });
+        self.push(command);
+        if let Some(text) = meant {
+            self.script(&text, &Frame { appended: true, ..frame.inside(name).without_redirects() });
         }
     }
 
-    /// A word that is run as a script; what it is when it is not known is for the outer command to say.
-    fn code(&mut self, word: Option<&Word>, frame: &Frame) {
-        match word {
-            Some(word) if !word.dynamic => {
-                self.script(&word.text, &Frame { redirects: Vec::new(), ..frame.clone() })
-            }
-            _ => {
-                let mut command = self.command(Vec::new(), frame);
-                command.text = shell::UNKNOWN.to_string();
-                command.traits = Traits { unknown_program: true, dynamic: true, ..command.traits };
-                self.push(command);
-                self.known_part(word, frame);
-            }
-        }
-    }
-
-    /// Code of which only a part is known: what is known may be enough to deny it.
-    fn known_part(&mut self, word: Option<&Word>, frame: &Frame) {
-        let known = word.filter(|word| word.text.chars().any(|c| c != shell::UNKNOWN));
-        if let Some(word) = known {
-            self.script(&word.text, &Frame { redirects: Vec::new(), appended: true, ..frame.clone() });
-        }
+    fn change_folder(&mut self, args: &[Word]) {
+        let operand = args.iter().find(|word| !word.text.starts_with('-'));
+        self.folder = operand.filter(|word| word.is_literal()).and_then(|word| {
+            let joined = match &self.folder {
+                Some(before) if !word.text.starts_with(['/', '~']) => format!("{before}/{}", word.text),
+                _ => word.text.clone(),
+            };
+            Some(joined).filter(|folder| folder.len() <= MAX_FOLDER)
+        });
     }
 
     fn without_program(&mut self, frame: Frame) {
         self.steered |=
             frame.assignments.iter().any(|assignment| programs::steers_programs(&assignment.name));
-        if !frame.redirects.is_empty() {
+        // A value that may be a path, or that bash may run as part of a subscript, has to be seen.
+        let telling = |given: &Assignment| {
+            let text = given.value.text.as_str();
+            text.contains(['/', '.', '~', '`']) || text.contains("$(") || crate::mention::is_special(text)
+        };
+        if !frame.redirects.is_empty() || frame.assignments.iter().any(telling) {
             let command = self.command(Vec::new(), &frame);
             self.push(command);
         }
     }
 
-    fn wrapped(&mut self, name: &str, wrapper: &programs::Wrapper, words: Vec<Word>, frame: Frame) {
-        let mut inner_frame = frame.inside(name);
-        let splits = |word: &Word| word.text.starts_with("-S") || word.text.starts_with("--split-string");
-        if name == "env" && words.iter().any(splits) {
-            return self.split_by_env(words, &frame);
-        }
-        let looks_up =
-            name == "command" && matches!(words.get(1).map(|word| word.text.as_str()), Some("-v" | "-V"));
-        let (inner, certain) = inner_words(wrapper, &words[1..], &mut inner_frame.assignments);
-        if looks_up || inner.is_empty() || !certain {
-            // `exec > file`, a bare `env`, `sudo -l`.
-            let mut command = self.identified(name, words, &frame);
-            command.traits.unknown_program |= !certain;
-            return self.push(command);
-        }
-        let mut inner = inner.to_vec();
-        if wrapper.runs == Runs::Through {
-            return self.words(inner, inner_frame);
-        }
-        let mut outer = self.identified(name, words, &frame);
-        let known = inner.iter().all(|word| !word.dynamic);
-        outer.traits.unknown_program |= wrapper.runs == Runs::Joined && !known && name != "ssh";
-        self.push(outer);
-        inner_frame.redirects = Vec::new();
-        match wrapper.runs {
-            Runs::Joined => {
-                inner_frame.appended |= !known;
-                self.script(&joined(&inner), &inner_frame);
-            }
-            Runs::Appended => {
-                inner_frame.appended = true;
-                inner.extend(appended_words(&frame));
-                self.words(inner, inner_frame);
-            }
-            Runs::Both | Runs::Through => self.words(inner, inner_frame),
-        }
-    }
-
-    /// `env -S` cuts a text into words in its own way: it is asked about, and read as a shell would for denials.
-    fn split_by_env(&mut self, words: Vec<Word>, frame: &Frame) {
-        let bare = |word: &Word| {
-            let text = word.text.strip_prefix("--split-string=").or(word.text.strip_prefix("-S"));
-            text.unwrap_or(&word.text).to_owned()
-        };
-        let text = words[1..].iter().map(bare).collect::<Vec<_>>().join(" ");
-        let mut command = self.identified("env", words, frame);
-        command.traits.unknown_program = true;
-        self.push(command);
-        self.script(&text, &Frame { redirects: Vec::new(), appended: true, ..frame.inside("env") });
-    }
-
-    fn shell(&mut self, name: &str, words: Vec<Word>, frame: Frame) {
-        let mut at = 1;
-        let mut takes_code = false;
-        while let Some(word) =
-            words.get(at).filter(|word| word.text.starts_with(['-', '+']) && word.text.len() > 1)
-        {
-            at += 1;
-            let cluster = !word.text.starts_with("--");
-            takes_code |= word.text == "--command" || (cluster && word.text[1..].contains('c'));
-            let valued = matches!(word.text.as_str(), "--rcfile" | "--init-file")
-                || (cluster && word.text.ends_with(['o', 'O']));
-            at += usize::from(valued);
-        }
-        let inner = frame.inside(name);
-        let argument = words.get(at).cloned();
-        let mut command = self.identified(name, words, &frame);
-        match argument {
-            Some(code) if takes_code && !code.dynamic => {
-                // What it runs is all that it does; it stands for itself only with redirects.
-                if !frame.redirects.is_empty() {
-                    let redirects = self.command(Vec::new(), &frame);
-                    self.push(redirects);
-                }
-                self.code(Some(&code), &inner);
-            }
-            Some(script) if takes_code || script.text.starts_with(shell::UNKNOWN) => {
-                command.traits.unknown_program = true;
-                command.traits.runs_input = true;
-                self.push(command);
-                if takes_code {
-                    self.known_part(Some(&script), &inner);
-                }
-            }
-            Some(script) if script.text != "-" && !command.has(&["-s"]) => self.push(command),
-            _ if command.has(&["--version", "--help"]) => self.push(command),
-            _ => self.shell_reading(command, &frame, &inner),
-        }
-    }
-
-    /// A shell that runs its input: a heredoc, a here-string, a pipe.
-    fn shell_reading(&mut self, mut command: Command, frame: &Frame, inner: &Frame) {
-        let given = frame.redirects.iter().find_map(|redirect| match redirect.kind {
-            RedirectKind::Heredoc => {
-                let heredoc = self.heredocs.get(redirect.heredoc?)?;
-                Some((!heredoc.dynamic).then(|| heredoc.text.clone()))
-            }
-            RedirectKind::HereString => {
-                Some((!redirect.target.dynamic).then(|| redirect.target.text.clone()))
-            }
-            RedirectKind::Read | RedirectKind::Write => None,
-        });
-        command.traits.runs_input = !matches!(given, Some(Some(_)));
-        command.traits.unknown_program |= matches!(given, Some(None));
-        command.traits.inline_code = given.is_some();
-        self.push(command);
-        if let Some(code) = given.flatten().or_else(|| frame.fed.clone()) {
-            self.script(&code, &Frame { redirects: Vec::new(), fed: None, piped: false, ..inner.clone() });
-        }
-    }
-
-    fn identified(&self, name: &str, words: Vec<Word>, frame: &Frame) -> Command {
+    /// A command whose program is known by the name that was written.
+    pub fn identified(&self, written: &str, words: Vec<Word>, frame: &Frame) -> Command {
         let mut command = self.command(words, frame);
-        command.traits.privileged = matches!(name, "sudo" | "doas" | "pkexec" | "su" | "runuser");
-        command.program = Some(name.to_owned());
-        command.identity = Some(name.to_owned());
-        if let Some(valued) = programs::subcommand_options(name) {
+        let name = fold(written);
+        command.traits.privileged = programs::takes_rights(&name);
+        command.program = Some(written.to_owned());
+        command.identity = Some(written.to_owned());
+        if let Some(valued) = programs::subcommand_options(&name) {
             let mut at = 1;
             while let Some(word) = command.words.get(at) {
                 let option = word.text.starts_with('-') || (word.text.starts_with('+') && name == "cargo");
@@ -363,7 +254,7 @@ impl Analyst {
             }
             if let Some(word) = command.words.get(at) {
                 if word.is_literal() {
-                    command.identity = Some(format!("{name} {}", word.text));
+                    command.identity = Some(format!("{written} {}", word.text));
                     command.subcommand = Some(at);
                 } else {
                     command.traits.unknown_program = true;
@@ -373,12 +264,13 @@ impl Analyst {
         command
     }
 
-    fn command(&self, words: Vec<Word>, frame: &Frame) -> Command {
+    pub fn command(&self, words: Vec<Word>, frame: &Frame) -> Command {
         let mut command = Command {
             assignments: frame.assignments.clone(),
             words,
             redirects: frame.redirects.clone(),
             wrappers: frame.wrappers.clone(),
+            folder: self.folder.clone(),
             ..Command::default()
         };
         let assigned = frame.assignments.iter();
@@ -390,57 +282,18 @@ impl Analyst {
             steered: self.steered || assigned.into_iter().any(|given| programs::steers_programs(&given.name)),
             piped: frame.piped,
             background: frame.background,
+            substituted: frame.substituted,
+            stood_for: frame.stood_for,
+            guessed: frame.guessed,
             ..Traits::default()
         };
         command.text = shown(&command, frame.appended);
         command
     }
 
-    fn push(&mut self, command: Command) {
+    pub fn push(&mut self, command: Command) {
         self.analysis.commands.push(command);
     }
-}
-
-/// The inner command of a wrapper, and whether it is certain where it begins.
-fn inner_words<'w>(
-    wrapper: &programs::Wrapper,
-    args: &'w [Word],
-    assignments: &mut Vec<Assignment>,
-) -> (&'w [Word], bool) {
-    let mut at = 0;
-    let mut operands = wrapper.operands;
-    let mut options = true;
-    while let Some(word) = args.get(at) {
-        if word.dynamic && (operands == 0 || !options) {
-            return (&args[at..], at == 0 || wrapper.runs != Runs::Through);
-        }
-        let assigned = word.text.split_once('=').filter(|_| wrapper.assigns);
-        if options && word.text == "--" {
-            options = false;
-        } else if options && word.text.starts_with('-') && word.text.len() > 1 {
-            at += usize::from(wrapper.valued.contains(&word.text.as_str()));
-        } else if let Some((name, value)) = assigned {
-            let value = Word { text: value.to_owned(), ..word.clone() };
-            assignments.push(Assignment { name: name.to_owned(), value });
-        } else if operands > 0 {
-            operands -= 1;
-        } else {
-            return (&args[at..], true);
-        }
-        at += 1;
-    }
-    (&[], true)
-}
-
-/// Words that are known to be appended to an inner command: what is fed to `xargs`.
-fn appended_words(frame: &Frame) -> Vec<Word> {
-    let given = frame.redirects.iter().find(|redirect| redirect.kind == RedirectKind::HereString);
-    let text = given.map(|redirect| redirect.target.text.as_str()).or(frame.fed.as_deref());
-    text.unwrap_or_default().split_whitespace().map(Word::literal).collect()
-}
-
-fn joined(words: &[Word]) -> String {
-    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 /// What `echo` and `printf` send, when it is known.

@@ -5,6 +5,7 @@ use harn_core::tool::SideEffect;
 use harn_core::{AutonomyTier, Verdict};
 
 use crate::danger::{self, Danger};
+use crate::embedded::hides_danger;
 use crate::facts::{Act, Facts, SeenPath};
 use crate::lookalike::pretends;
 use crate::{paths, reading};
@@ -22,6 +23,7 @@ pub enum Builtin {
     Privilege,
     Lookalike,
     OutsideMention,
+    PossibleSecret,
     PolicyFile,
     GitSettings,
     CiFile,
@@ -29,6 +31,7 @@ pub enum Builtin {
     GitPush,
     Publish,
     RecursiveDelete,
+    EmbeddedCommand,
     ReadingCommand,
 }
 
@@ -52,6 +55,7 @@ impl Builtin {
             Self::Privilege => "builtin.privilege_escalation",
             Self::Lookalike => "builtin.unicode_lookalike",
             Self::OutsideMention => "builtin.outside_mention",
+            Self::PossibleSecret => "builtin.possible_secret",
             Self::PolicyFile => "builtin.policy_file",
             Self::GitSettings => "builtin.git_settings",
             Self::CiFile => "builtin.ci_file",
@@ -59,6 +63,7 @@ impl Builtin {
             Self::GitPush => "builtin.git_push",
             Self::Publish => "builtin.publish",
             Self::RecursiveDelete => "builtin.recursive_delete",
+            Self::EmbeddedCommand => "builtin.embedded_command",
             Self::ReadingCommand => "builtin.reading_command",
         }
     }
@@ -79,6 +84,7 @@ impl Builtin {
             | Self::OutsideWorkspace
             | Self::SensitivePath
             | Self::OutsideMention
+            | Self::PossibleSecret
             | Self::PolicyFile
             | Self::GitSettings
             | Self::CiFile
@@ -100,6 +106,7 @@ impl Builtin {
             Self::Privilege => "it asks for the rights of another user",
             Self::Lookalike => "it has characters that look like others",
             Self::OutsideMention => "it names a path outside of the workspace",
+            Self::PossibleSecret => "the pattern may also mean a file with secrets",
             Self::PolicyFile => "`harn.toml` holds the rules themselves",
             Self::GitSettings => "git runs or obeys what is there",
             Self::CiFile => "a build service runs what is there",
@@ -107,6 +114,7 @@ impl Builtin {
             Self::GitPush => "commits would leave this machine",
             Self::Publish => "a package would be published",
             Self::RecursiveDelete => "files would be gone",
+            Self::EmbeddedCommand => "one of its words holds a command that is dangerous by itself",
             Self::ReadingCommand => "it only reads",
         }
     }
@@ -122,9 +130,7 @@ pub fn denial(facts: &Facts<'_>, act: Act, waivers: &impl Waivers) -> Option<Bui
     let own = facts.act_paths(act).iter().map(|path| &facts.paths[*path]);
     let by_path = own.filter_map(|path| path_denial(path, waivers)).min();
     let ruin = match act {
-        Act::Command(index) => {
-            facts.analysis.fork_bomb || danger::of(&facts.analysis.commands[index]) == Some(Danger::Ruin)
-        }
+        Act::Command(index) => facts.analysis.fork_bomb || facts.dangers[index] == Some(Danger::Ruin),
         Act::Unparsed => facts.analysis.fork_bomb,
         _ => false,
     };
@@ -164,15 +170,17 @@ pub fn questions(facts: &Facts<'_>, act: Act, waivers: &impl Waivers) -> Vec<Bui
         Act::Command(index) => {
             let command = &facts.analysis.commands[index];
             let traits = command.traits;
-            let danger = danger::of(command);
+            let danger = facts.dangers[index];
             let checks = [
                 (traits.unknown_program, Builtin::UnknownProgram),
                 (traits.runs_input, Builtin::PipeToShell),
                 (traits.privileged, Builtin::Privilege),
                 (command.words.first().is_some_and(|word| pretends(&word.text)), Builtin::Lookalike),
+                (danger::steers_git(command), Builtin::GitSettings),
                 (danger == Some(Danger::Push), Builtin::GitPush),
                 (danger == Some(Danger::Publish), Builtin::Publish),
                 (danger == Some(Danger::Delete), Builtin::RecursiveDelete),
+                (hides_danger(command), Builtin::EmbeddedCommand),
             ];
             found.extend(checks.into_iter().filter_map(|(holds, rule)| holds.then_some(rule)));
         }
@@ -199,6 +207,10 @@ fn path_questions(path: &SeenPath, waivers: &impl Waivers, found: &mut Vec<Built
     let checks = [
         (pretends(&path.fact.asked), Builtin::Lookalike),
         (mentioned && !harmless && !waivers.waived(Builtin::OutsideWorkspace, path), Builtin::OutsideMention),
+        (
+            path.in_command && path.names.iter().any(|name| paths::may_hold_secret(&name.to_lowercase())),
+            Builtin::PossibleSecret,
+        ),
         (changes && named(paths::is_policy_file), Builtin::PolicyFile),
         (changes && named(paths::steers_git), Builtin::GitSettings),
         (changes && named(paths::is_ci_file), Builtin::CiFile),

@@ -19,6 +19,10 @@ pub struct Command {
     pub text: String,
     /// Names of the wrappers around it.
     pub wrappers: Vec<String>,
+    /// Where a `cd` before it has led, if anywhere: its relative paths may begin there.
+    pub folder: Option<String>,
+    /// Code that an interpreter is fed by a heredoc or a here-string.
+    pub fed_code: Vec<Word>,
     pub traits: Traits,
 }
 
@@ -41,6 +45,12 @@ pub struct Traits {
     pub steered: bool,
     pub piped: bool,
     pub background: bool,
+    /// What it prints becomes part of another command's words.
+    pub substituted: bool,
+    /// The command that runs it is the one that rules allow: `uv run …`.
+    pub stood_for: bool,
+    /// Cut out of text that was not understood; only what is asked about or denied counts of it.
+    pub guessed: bool,
 }
 
 impl Command {

@@ -2,6 +2,7 @@
 
 use crate::command::Command;
 use crate::lookalike::fold;
+use crate::paths;
 use crate::shell::RedirectKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +23,10 @@ pub fn of(command: &Command) -> Option<Danger> {
     }
     let program = command.program.as_deref().map(fold)?;
     let identity = command.identity.as_deref().map(fold)?;
+    if let Some(danger) = sends(&program, command) {
+        return Some(danger);
+    }
     match &*identity {
-        "git push" => return Some(Danger::Push),
-        "npm publish" | "pnpm publish" | "yarn publish" | "cargo publish" | "twine upload" | "gem push"
-        | "uv publish" | "poetry publish" | "docker push" | "podman push" | "mvn deploy" | "cargo yank"
-        | "npm unpublish" => {
-            return Some(Danger::Publish);
-        }
         "git clean" if command.has(&["-f", "--force"]) => return Some(Danger::Delete),
         "git reset" if command.has(&["--hard"]) => return Some(Danger::Delete),
         _ => {}
@@ -43,8 +41,82 @@ pub fn of(command: &Command) -> Option<Danger> {
     deletes.then_some(Danger::Delete)
 }
 
+/// Work that leaves this machine. The verb may stand behind options whose values nobody knows.
+fn sends(program: &str, command: &Command) -> Option<Danger> {
+    let has = |verbs: &[&str]| command.args().iter().any(|word| verbs.contains(&&*fold(&word.text)));
+    let verb = command.subcommand.map(|at| fold(&command.words[at].text)).unwrap_or_default();
+    let danger = match program {
+        "git" => {
+            // `git stash push` and a branch of that name stay here.
+            let carries =
+                matches!(&*verb, "subtree" | "lfs" | "submodule" | "annex" | "p4") || verb.is_empty();
+            let sends = &*verb == "push" || &*verb == "send-email" || (carries && has(&["push"]));
+            return sends.then_some(Danger::Push);
+        }
+        "npm" | "pnpm" | "yarn" | "bun" | "lerna" | "vsce" | "ovsx" => has(&["publish", "unpublish"]),
+        "cargo" => has(&["publish", "yank"]),
+        "uv" | "poetry" | "hatch" | "flit" | "pdm" => has(&["publish"]),
+        "twine" => has(&["upload"]),
+        "gem" => has(&["push"]),
+        "mvn" | "gradle" | "gradlew" => has(&["deploy", "publish"]),
+        "docker" | "podman" | "nerdctl" | "buildah" | "helm" => has(&["push", "--push"]),
+        _ => false,
+    };
+    danger.then_some(Danger::Publish)
+}
+
+/// Settings of git that name programs, or where it looks for them, given for one call or for good.
+pub fn steers_git(command: &Command) -> bool {
+    if command.program.as_deref().map(fold).as_deref() != Some("git") {
+        return false;
+    }
+    let verb = command.subcommand.map(|at| fold(&command.words[at].text)).unwrap_or_default();
+    let before = command.subcommand.unwrap_or(command.words.len());
+    let runs = |setting: &str| {
+        let key = fold(setting.split('=').next().unwrap_or_default()).into_owned();
+        let harmless = [
+            "color.",
+            "user.",
+            "advice.",
+            "log.",
+            "core.quotepath",
+            "core.autocrlf",
+            "init.",
+            "diff.algorithm",
+        ];
+        !harmless.iter().any(|known| key.starts_with(known))
+    };
+    let globals = command.words[..before].windows(2).any(|pair| match pair[0].text.as_str() {
+        "-c" | "--config-env" => runs(&pair[1].text),
+        _ => false,
+    }) || command.words[..before].iter().any(|word| word.text.starts_with("--exec-path="));
+    let asks = command.has(&[
+        "--get",
+        "--get-all",
+        "--get-regexp",
+        "--get-urlmatch",
+        "-l",
+        "--list",
+        "--show-origin",
+    ]);
+    let rest: Vec<&str> = command.after_subcommand().iter().map(|word| word.text.as_str()).collect();
+    let operands = rest.iter().filter(|word| !word.starts_with('-')).count();
+    let reads = asks
+        || matches!(rest.first(), Some(&"get" | &"list"))
+        || (operands <= 1 && rest.iter().all(|word| !changes_config(word)));
+    globals || (&*verb == "config" && !reads)
+}
+
+fn changes_config(word: &str) -> bool {
+    ["-e", "--edit", "--unset", "--remove-section", "--rename-section", "--add", "--replace-all"]
+        .iter()
+        .any(|option| word.starts_with(option))
+}
+
 fn is_recursive(command: &Command) -> bool {
-    command.has(&["-r", "-R", "--recursive"])
+    // Long options may be shortened.
+    let shortened = |text: &str| text.len() > 2 && "--recursive".starts_with(text);
+    command.has(&["-r", "-R", "--recursive"]) || command.args().iter().any(|word| shortened(&word.text))
 }
 
 fn ruins(command: &Command) -> bool {
@@ -59,15 +131,18 @@ fn ruins(command: &Command) -> bool {
     let mut operands = command.operands().map(|word| word.text.as_str());
     let words = command.args();
     match &*program {
-        "rm" => command.has(&["--no-preserve-root"]) || (is_recursive(command) && operands.any(is_precious)),
+        "rm" => {
+            command.has(&["--no-preserve-root"])
+                || (is_recursive(command) && operands.any(|path| precious(command, path)))
+        }
         "find" => {
             let deletes = command.has(&["-delete"])
                 || words.iter().any(|word| word.text == "rm" || word.text.ends_with("/rm"));
             let starts = words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!']));
-            deletes && starts.into_iter().any(|word| is_precious(&word.text))
+            deletes && starts.into_iter().any(|word| precious(command, &word.text))
         }
-        "chmod" | "chown" | "chgrp" => is_recursive(command) && operands.any(is_precious),
-        "mv" => operands.next().is_some_and(is_precious),
+        "chmod" | "chown" | "chgrp" => is_recursive(command) && operands.any(|path| precious(command, path)),
+        "mv" => operands.next().is_some_and(|path| precious(command, path)),
         "dd" => words.iter().any(|word| word.text.strip_prefix("of=").is_some_and(is_device)),
         "tee" | "cp" | "shred" | "truncate" => operands.any(is_device),
         "wipefs" | "fdisk" | "sfdisk" | "cfdisk" | "sgdisk" | "parted" | "mkswap" | "blkdiscard"
@@ -81,14 +156,20 @@ fn ruins(command: &Command) -> bool {
     }
 }
 
+/// As it stands, or below where a `cd` has led.
+fn precious(command: &Command, path: &str) -> bool {
+    let moved = command.folder.as_ref().filter(|_| !path.starts_with(['/', '~', '$']));
+    is_precious(path) || moved.is_some_and(|folder| is_precious(&format!("{folder}/{path}")))
+}
+
 /// Block devices, and memory.
 fn is_device(path: &str) -> bool {
     const KINDS: &[&str] = &[
         "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mem", "kmem", "port", "loop", "dm-",
         "md", "mapper",
     ];
-    let path = fold(path);
-    path.strip_prefix("/dev/").is_some_and(|device| KINDS.iter().any(|kind| device.starts_with(kind)))
+    let path = if path.starts_with('/') { format!("/{}", paths::clean(path).0) } else { path.to_owned() };
+    fold(&path).strip_prefix("/dev/").is_some_and(|device| KINDS.iter().any(|kind| device.starts_with(kind)))
 }
 
 /// The root, somebody's home, the folder above, or a folder of the system; also all that is in one of them.
@@ -149,5 +230,8 @@ fn is_precious(path: &str) -> bool {
     }
     let above = !parts.is_empty() && parts.iter().all(|part| *part == "..");
     let home = parts.len() == 1 && (parts[0] == "$home" || parts[0].starts_with('~'));
-    above || home
+    // A home and then up: `~/..`.
+    let from_home = folded.starts_with('~') || folded.starts_with("$home");
+    let up_from_home = from_home && parts.iter().all(|part| *part == "..");
+    above || home || up_from_home
 }

@@ -8,10 +8,12 @@ use harn_core::{EffectKind, tool::ToolSpec};
 use serde_json::Value;
 
 use crate::analyse::{Analysis, analyse};
+use crate::danger::{self, Danger};
+use crate::embedded::runs_ruin;
 use crate::lookalike::{disguised, fold};
 use crate::reading::{self, Touch};
 use crate::subject::{Subject, path_arguments};
-use crate::{mention, network, paths};
+use crate::{mention, network, paths, texts};
 
 /// A path of the call, and what is done with it.
 #[derive(Debug)]
@@ -24,14 +26,27 @@ pub struct SeenPath {
     pub names: Vec<String>,
     /// The same for comparing widely.
     pub folded: Vec<String>,
+    /// Everything below it is looked at as well.
+    pub searched: bool,
 }
 
 impl SeenPath {
-    fn new(fact: PathFact, in_command: bool, touch: Touch) -> Self {
+    fn new(fact: PathFact, in_command: bool, touch: Touch, searched: bool) -> Self {
         let names: Vec<String> = paths::names(&fact).collect();
         let mut folded: Vec<String> = names.iter().map(|name| fold(name).into_owned()).collect();
         folded.extend(names.iter().filter_map(|name| disguised(name)));
-        Self { fact, in_command, touch, names, folded }
+        Self { fact, in_command, touch, names, folded, searched }
+    }
+
+    /// Patterns over the paths that it stands for, beyond its own names.
+    pub fn reaches(&self) -> Vec<String> {
+        let glob = |name: &&String| self.in_command && name.contains(['*', '?', '[']);
+        let mut found: Vec<String> = self.names.iter().filter(glob).cloned().collect();
+        if self.searched {
+            let below = |name: &String| if name == "." { "**".to_owned() } else { format!("{name}/**") };
+            found.extend(self.names.iter().map(below));
+        }
+        found
     }
 
     /// It is changed, as far as anybody knows.
@@ -72,6 +87,8 @@ pub struct Facts<'a> {
     /// The paths of each command.
     pub command_paths: Vec<Vec<usize>>,
     pub command_hosts: Vec<Vec<usize>>,
+    /// What is dangerous about each command.
+    pub dangers: Vec<Option<Danger>>,
     pub argument_paths: Vec<usize>,
     pub hosts: Vec<String>,
     pub urls: Vec<&'a str>,
@@ -81,8 +98,8 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub fn of(subject: &'a Subject<'a>) -> Self {
         let annotations = subject.spec.map(|spec| &spec.annotations);
-        let command = annotations.and_then(|notes| subject.args.get(notes.command.as_ref()?));
-        let script = command.and_then(Value::as_str);
+        let runs = annotations.and_then(|notes| notes.command.as_ref());
+        let script = runs.and_then(|arg| subject.args.get(arg)).and_then(Value::as_str);
         let mut facts = Self {
             subject,
             reach: subject.side_effect(),
@@ -91,6 +108,7 @@ impl<'a> Facts<'a> {
             paths: Vec::new(),
             command_paths: Vec::new(),
             command_hosts: Vec::new(),
+            dangers: Vec::new(),
             argument_paths: Vec::new(),
             hosts: Vec::new(),
             urls: Vec::new(),
@@ -98,7 +116,7 @@ impl<'a> Facts<'a> {
         };
         facts.take_apart_commands();
         facts.take_apart_arguments();
-        if command.is_some_and(|value| !value.is_string()) || facts.analysis.unparsed.is_some() {
+        if (runs.is_some() && script.is_none()) || facts.analysis.unparsed.is_some() {
             facts.acts.push(Act::Unparsed);
         }
         if facts.acts.is_empty() {
@@ -108,23 +126,29 @@ impl<'a> Facts<'a> {
     }
 
     fn take_apart_commands(&mut self) {
+        if self.analysis.commands.is_empty() {
+            return;
+        }
         let located: HashMap<(&str, Access), &PathFact> =
             self.subject.paths.iter().map(|fact| ((fact.asked.as_str(), fact.access), fact)).collect();
         let mut networked = self.reach == SideEffect::Network;
         for (index, command) in self.analysis.commands.iter().enumerate() {
             let touch = reading::touch(command);
+            let searched = texts::searches(command);
             let mut own_paths = Vec::new();
             for (text, access) in mention::of_command(command) {
                 // A shell expands these; whoever located the text as it stands saw another path.
-                let expands = paths::from_home(&text);
+                let expands = paths::leads_anywhere(&text);
                 let fact = located
                     .get(&(text.as_str(), access))
                     .filter(|fact| !expands || fact.workspace_path.is_none());
                 let fact = fact.map_or_else(|| paths::locate(&text, access), |fact| (*fact).clone());
                 own_paths.push(self.paths.len());
-                self.paths.push(SeenPath::new(fact, true, touch));
+                self.paths.push(SeenPath::new(fact, true, touch, searched));
             }
             self.command_paths.push(own_paths);
+            let ruins = runs_ruin(command).then_some(Danger::Ruin);
+            self.dangers.push(ruins.or_else(|| danger::of(command)));
             networked |= network::reaches_out(command);
             let mut own_hosts = Vec::new();
             if network::reaches_out(command) || self.reach == SideEffect::Network {
@@ -174,7 +198,7 @@ impl<'a> Facts<'a> {
         let touch = if fact.access == Access::Read { Touch::Reads } else { Touch::Changes };
         self.argument_paths.push(index);
         self.acts.push(Act::Path(index));
-        self.paths.push(SeenPath::new(fact, false, touch));
+        self.paths.push(SeenPath::new(fact, false, touch, false));
     }
 
     pub fn act_paths(&self, act: Act) -> &[usize] {
@@ -186,6 +210,13 @@ impl<'a> Facts<'a> {
             }
             Act::Whole | Act::Unparsed | Act::Host(_) => &[],
         }
+    }
+
+    /// Only what is asked about or denied counts of it: another act stands for the rest.
+    pub fn stood_for(&self, act: Act) -> bool {
+        let Act::Command(index) = act else { return false };
+        let traits = self.analysis.commands[index].traits;
+        traits.guessed || traits.stood_for
     }
 
     /// What the act is, in words that follow a tool's name.

@@ -1,9 +1,10 @@
 //! Whether a rule speaks about an act: widely for deny and ask, narrowly for allow.
 
+use std::borrow::Cow;
+
 use harn_core::decision::Access;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Waivers, is_outside};
 use crate::command::Command;
 use crate::facts::{Act, Facts, SeenPath};
 use crate::lookalike::fold;
@@ -27,9 +28,9 @@ pub struct Evidence {
 struct PathHits {
     /// Under any name, in the wide set.
     any_name: Hits,
-    /// Where it leads, in the wide set.
-    leads_wide: Hits,
     leads: Hits,
+    /// Of the wide set: what could be among that which is searched, or which a pattern stands for.
+    reached: Hits,
 }
 
 #[derive(Default)]
@@ -38,6 +39,13 @@ struct CommandHits {
     wide_identity: Hits,
     narrow: Hits,
     narrow_identity: Hits,
+}
+
+/// Whether a path is what a rule names, or may only turn out to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nearness {
+    Named,
+    Reached,
 }
 
 impl Evidence {
@@ -53,18 +61,19 @@ impl Evidence {
         let one = |dim, breadth, value: &str| hits(dim, breadth, &mut std::iter::once(value));
         let paths = facts.paths.iter().map(|path| {
             let any_name = hits(Dim::Path, Breadth::Wide, &mut path.names.iter().map(String::as_str));
-            let one_name = path.names.len() == 1 && path.leads().is_some();
-            let leads_wide = match one_name {
-                true => any_name.clone(),
-                false => hits(Dim::Path, Breadth::Wide, &mut path.leads().into_iter()),
-            };
             let leads = hits(Dim::Path, Breadth::Narrow, &mut path.leads().into_iter());
-            PathHits { any_name, leads_wide, leads }
+            let side = sets.side(Dim::Path, Breadth::Wide);
+            let mut reached: Hits =
+                path.reaches().iter().flat_map(|pattern| side.overlapping(pattern)).collect();
+            reached.sort_unstable();
+            reached.dedup();
+            PathHits { any_name, leads, reached }
         });
         let wide_commands = !sets.side(Dim::Command, Breadth::Wide).is_empty();
+        let narrow_commands = !sets.side(Dim::Command, Breadth::Narrow).is_empty();
         let commands = facts.analysis.commands.iter().map(|command| {
             let texts = if wide_commands { wide_texts(command) } else { Vec::new() };
-            let flat = flat_text(command);
+            let flat = if narrow_commands { flat_text(command) } else { None };
             let narrow = std::iter::once(command.text.as_str()).chain(flat.as_deref());
             let identity = command.identity.as_deref();
             let known_as = identity.into_iter().chain(command.program.as_deref());
@@ -79,21 +88,9 @@ impl Evidence {
                 narrow_identity: hits(Dim::Identity, Breadth::Narrow, &mut identity.into_iter()),
             }
         });
-        let mut call: Vec<[Vec<Hits>; 2]> = (0..DIMS).map(|_| Default::default()).collect();
-        for (dim, values) in call_values(facts) {
-            call[dim as usize] =
-                [Breadth::Wide, Breadth::Narrow].map(|breadth| match sets.side(dim, breadth).is_empty() {
-                    true => Vec::new(),
-                    false if dim == Dim::Url && breadth == Breadth::Narrow => {
-                        let parted = |url: &str| network::parted_url(url).unwrap_or_default();
-                        values.iter().map(|value| one(dim, breadth, &parted(value))).collect()
-                    }
-                    false => values.iter().map(|value| one(dim, breadth, value)).collect(),
-                });
-        }
         let hosts = facts.hosts.iter();
         Self {
-            call,
+            call: call_hits(facts, sets),
             paths: paths.collect(),
             commands: commands.collect(),
             hosts: hosts
@@ -117,7 +114,7 @@ impl Evidence {
             });
         plain
             && rule.clauses.iter().filter(|clause| !clause.dim.about_acts()).all(|clause| {
-                let lists = &self.call[clause.dim as usize][breadth as usize];
+                let lists = &self.call[clause.dim as usize][clause.breadth as usize];
                 match breadth {
                     Breadth::Wide => lists.iter().any(|hits| clause.holds(hits)),
                     Breadth::Narrow => !lists.is_empty() && lists.iter().all(|hits| clause.holds(hits)),
@@ -128,6 +125,20 @@ impl Evidence {
 
     /// Deny and ask: some part of the act is what the rule speaks of.
     pub fn speaks_of(&self, rule: &Compiled, facts: &Facts<'_>, act: Act) -> bool {
+        self.speaks(rule, facts, act, Nearness::Named)
+    }
+
+    /// Deny and ask: some part of the act may turn out to be what the rule speaks of.
+    pub fn may_speak_of(&self, rule: &Compiled, facts: &Facts<'_>, act: Act) -> bool {
+        rule.has(Dim::Path) && self.speaks(rule, facts, act, Nearness::Reached)
+    }
+
+    /// Whether anything of the act could be more than it names.
+    pub fn reaches_further(&self, facts: &Facts<'_>, act: Act) -> bool {
+        facts.act_paths(act).iter().any(|index| !self.paths[*index].reached.is_empty())
+    }
+
+    fn speaks(&self, rule: &Compiled, facts: &Facts<'_>, act: Act, nearness: Nearness) -> bool {
         if !rule.about_acts() {
             return true;
         }
@@ -143,15 +154,17 @@ impl Evidence {
             }
             _ => !rule.has(Dim::Command) && !rule.has(Dim::Identity),
         };
+        if !command {
+            return false;
+        }
         let own = facts.act_paths(act).iter();
         let also: &[usize] = if matches!(act, Act::Command(_)) { &facts.argument_paths } else { &[] };
         let path = (!rule.has(Dim::Path) && rule.access.is_none())
-            || own.chain(also).any(|index| self.path_spoken_of(rule, &facts.paths[*index], *index));
-        let host = !rule.has(Dim::Host) || self.host_spoken_of(rule, facts, act);
-        command && path && host
+            || own.chain(also).any(|index| self.path_spoken_of(rule, &facts.paths[*index], *index, nearness));
+        path && (!rule.has(Dim::Host) || self.host_spoken_of(rule, facts, act))
     }
 
-    fn path_spoken_of(&self, rule: &Compiled, path: &SeenPath, index: usize) -> bool {
+    fn path_spoken_of(&self, rule: &Compiled, path: &SeenPath, index: usize, nearness: Nearness) -> bool {
         let hits = &self.paths[index];
         let negated = clauses(rule, Dim::Path).any(|clause| clause.negated);
         let accessed = rule.access.as_ref().is_none_or(|list| {
@@ -163,10 +176,14 @@ impl Evidence {
             })
         });
         let swallowed = negated && path.leads().is_some_and(paths::swallows);
+        let named = match nearness {
+            Nearness::Named => &hits.any_name,
+            Nearness::Reached => &hits.reached,
+        };
         accessed
             && !swallowed
             && clauses(rule, Dim::Path)
-                .all(|clause| clause.holds(if clause.negated { &hits.leads_wide } else { &hits.any_name }))
+                .all(|clause| clause.holds(if clause.negated { &hits.leads } else { named }))
     }
 
     fn host_spoken_of(&self, rule: &Compiled, facts: &Facts<'_>, act: Act) -> bool {
@@ -189,6 +206,9 @@ impl Evidence {
         act: Act,
         permits_write: &dyn Fn(usize) -> bool,
     ) -> bool {
+        if act == Act::Unparsed {
+            return false;
+        }
         if !rule.about_acts() {
             return true;
         }
@@ -241,7 +261,10 @@ impl Evidence {
     pub fn path_covered(&self, rule: &Compiled, facts: &Facts<'_>, index: usize) -> bool {
         let fact = &facts.paths[index].fact;
         let accessed = rule.access.as_ref().is_none_or(|list| list.contains(&fact.access));
-        accessed && clauses(rule, Dim::Path).all(|clause| clause.holds(&self.paths[index].leads))
+        let hits = &self.paths[index];
+        accessed
+            && clauses(rule, Dim::Path)
+                .all(|clause| clause.holds(if clause.negated { &hits.any_name } else { &hits.leads }))
     }
 
     fn host_covered(&self, rule: &Compiled, index: usize) -> bool {
@@ -249,39 +272,75 @@ impl Evidence {
     }
 }
 
-/// Where a redirect may write without being asked about: inside, nowhere at all, or below a waived root.
-pub fn writes_within(path: &SeenPath, waivers: &impl Waivers) -> bool {
-    !is_outside(path)
-        || path.leads().is_some_and(paths::swallows)
-        || waivers.waived(Builtin::OutsideWorkspace, path)
-}
-
 fn clauses(rule: &Compiled, dim: Dim) -> impl Iterator<Item = &Clause> {
     rule.clauses.iter().filter(move |clause| clause.dim == dim)
 }
 
-fn call_values<'f>(facts: &'f Facts<'_>) -> Vec<(Dim, Vec<std::borrow::Cow<'f, str>>)> {
+/// The dimensions about the whole call.
+const CALL_DIMS: [Dim; 11] = [
+    Dim::Tool,
+    Dim::Url,
+    Dim::Provider,
+    Dim::Model,
+    Dim::McpServer,
+    Dim::McpTool,
+    Dim::Persona,
+    Dim::Capability,
+    Dim::Session,
+    Dim::Workspace,
+    Dim::User,
+];
+
+/// Of every dimension about the whole call, by its number: one list per value, wide and narrow.
+fn call_hits(facts: &Facts<'_>, sets: &Sets) -> Vec<[Vec<Hits>; 2]> {
+    let mut call: Vec<[Vec<Hits>; 2]> = (0..DIMS).map(|_| Default::default()).collect();
+    for dim in CALL_DIMS {
+        let sides = [Breadth::Wide, Breadth::Narrow].map(|breadth| (breadth, sets.side(dim, breadth)));
+        if sides.iter().all(|(_, side)| side.is_empty()) {
+            continue;
+        }
+        let values = call_values(facts, dim);
+        call[dim as usize] = sides.map(|(breadth, side)| {
+            let hit = |value: &Cow<'_, str>| {
+                let mut hits = Hits::new();
+                match (dim, breadth) {
+                    (Dim::Url, Breadth::Narrow) => {
+                        side.hits(breadth, &network::parted_url(value).unwrap_or_default(), &mut hits);
+                    }
+                    _ => side.hits(breadth, value, &mut hits),
+                }
+                hits
+            };
+            values.iter().filter(|_| !side.is_empty()).map(hit).collect()
+        });
+    }
+    call
+}
+
+fn call_values<'f>(facts: &'f Facts<'_>, dim: Dim) -> Vec<Cow<'f, str>> {
     let subject = facts.subject;
-    let mcp = subject.name.strip_prefix("mcp:").and_then(|name| name.split_once('/'));
-    let capabilities = subject.spec.map(|spec| spec.annotations.capabilities.as_slice()).unwrap_or_default();
-    let model = subject.model;
-    let texts = |values: &[&'f str]| values.iter().map(|value| (*value).into()).collect::<Vec<_>>();
-    vec![
-        (Dim::Tool, texts(&[subject.name])),
-        (Dim::Url, texts(&facts.urls)),
-        (Dim::Provider, texts(&model.map(|model| model.provider.as_str()).into_iter().collect::<Vec<_>>())),
-        (
-            Dim::Model,
-            model.map(|model| format!("{}/{}", model.provider, model.model).into()).into_iter().collect(),
-        ),
-        (Dim::McpServer, texts(&mcp.map(|(server, _)| server).into_iter().collect::<Vec<_>>())),
-        (Dim::McpTool, texts(&mcp.map(|(_, tool)| tool).into_iter().collect::<Vec<_>>())),
-        (Dim::Persona, texts(&subject.persona.into_iter().collect::<Vec<_>>())),
-        (Dim::Capability, capabilities.iter().map(|text| text.as_str().into()).collect()),
-        (Dim::Session, texts(&[subject.session])),
-        (Dim::Workspace, texts(&[subject.workspace])),
-        (Dim::User, texts(&[subject.submitter])),
-    ]
+    let mcp = || subject.name.strip_prefix("mcp:").and_then(|name| name.split_once('/'));
+    let one = |value: Option<&'f str>| value.map(Cow::from).into_iter().collect();
+    match dim {
+        Dim::Tool => one(Some(subject.name)),
+        Dim::Url => facts.urls.iter().map(|url| Cow::from(*url)).collect(),
+        Dim::Provider => one(subject.model.map(|model| model.provider.as_str())),
+        Dim::Model => {
+            let full = subject.model.map(|model| format!("{}/{}", model.provider, model.model).into());
+            full.into_iter().collect()
+        }
+        Dim::McpServer => one(mcp().map(|(server, _)| server)),
+        Dim::McpTool => one(mcp().map(|(_, tool)| tool)),
+        Dim::Persona => one(subject.persona),
+        Dim::Capability => {
+            let notes = subject.spec.map(|spec| spec.annotations.capabilities.as_slice()).unwrap_or_default();
+            notes.iter().map(|text| text.as_str().into()).collect()
+        }
+        Dim::Session => one(Some(subject.session)),
+        Dim::Workspace => one(Some(subject.workspace)),
+        Dim::User => one(Some(subject.submitter)),
+        Dim::Path | Dim::Command | Dim::Identity | Dim::Host => Vec::new(),
+    }
 }
 
 fn argument_holds(facts: &Facts<'_>, breadth: Breadth, arg: &str, globs: &globset::GlobSet) -> bool {

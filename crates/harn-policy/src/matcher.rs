@@ -9,6 +9,7 @@ use harn_core::{AutonomyTier, EffectKind, Timestamp, Verdict};
 
 use crate::lookalike::{disguised, fold, shape};
 use crate::network;
+use crate::overlap::overlap;
 use crate::pattern::{Pattern, Separator};
 use crate::rule::{Match, Patterns, Rule};
 
@@ -52,6 +53,10 @@ impl Breadth {
     pub fn of(action: Verdict) -> Self {
         if action == Verdict::Allow { Self::Narrow } else { Self::Wide }
     }
+
+    fn opposite(self) -> Self {
+        if self == Self::Wide { Self::Narrow } else { Self::Wide }
+    }
 }
 
 /// The patterns of one dimension that matched some values, in order.
@@ -64,6 +69,8 @@ pub struct Clause {
     pub patterns: Range<usize>,
     /// It holds when none of them matches.
     pub negated: bool,
+    /// Which of the dimension's sets the patterns are in.
+    pub breadth: Breadth,
 }
 
 impl Clause {
@@ -88,6 +95,8 @@ pub struct Compiled {
     pub expires_at: Option<Timestamp>,
     /// Its tool is given by full name.
     pub names_tool: bool,
+    /// Command patterns that mean one text and no other.
+    pub exact_commands: Vec<String>,
 }
 
 impl Compiled {
@@ -111,6 +120,13 @@ pub struct Side {
 impl Side {
     pub fn is_empty(&self) -> bool {
         self.plain.is_empty()
+    }
+
+    /// The patterns that could match something that a pattern over paths stands for.
+    pub fn overlapping(&self, value: &str) -> Hits {
+        let value = fold(value);
+        let meets = |(at, pattern): (usize, &Pattern)| overlap(pattern.text(), &value).then_some(at);
+        self.plain.iter().enumerate().filter_map(meets).collect()
     }
 
     /// Adds the patterns that match a value.
@@ -191,8 +207,10 @@ impl Compiler {
         ];
         for (dim, patterns, negated) in globbed {
             if let Some(patterns) = patterns {
-                let patterns = self.patterns(dim, breadth, negated, patterns)?;
-                clauses.push(Clause { dim, patterns, negated });
+                // An exception to a denial is as small as written, an exception to an allowance as large as can be.
+                let breadth = if negated { breadth.opposite() } else { breadth };
+                let patterns = self.patterns(dim, breadth, patterns)?;
+                clauses.push(Clause { dim, patterns, negated, breadth });
             }
         }
         Ok(Compiled {
@@ -214,6 +232,12 @@ impl Compiler {
             })?,
             tiers: named(&when.tier, "tier", by_name)?,
             expires_at: rule.expires_at,
+            exact_commands: when
+                .command
+                .iter()
+                .flat_map(|given| &given.0)
+                .filter_map(|text| exact(text))
+                .collect(),
             names_tool: when
                 .tool
                 .as_ref()
@@ -221,21 +245,13 @@ impl Compiler {
         })
     }
 
-    fn patterns(
-        &mut self,
-        dim: Dim,
-        breadth: Breadth,
-        negated: bool,
-        patterns: &Patterns,
-    ) -> Result<Range<usize>, String> {
+    fn patterns(&mut self, dim: Dim, breadth: Breadth, patterns: &Patterns) -> Result<Range<usize>, String> {
         let draft = &mut self.sides[dim as usize][breadth as usize];
         let parted = dim == Dim::Path || (dim == Dim::Url && breadth == Breadth::Narrow);
         let separator = if parted { Separator::Literal } else { Separator::Ordinary };
         let start = draft.plain.len();
         for pattern in &patterns.0 {
-            // What must not be outside of a list is compared narrowly: a list of permissions stays as small as written.
-            let inner = if negated && breadth == Breadth::Wide { Breadth::Narrow } else { breadth };
-            for spelling in spellings(dim, inner, pattern) {
+            for spelling in spellings(dim, breadth, pattern) {
                 let glob = |text: &str| {
                     Pattern::new(text, separator).map_err(|error| format!("`{pattern}` is no glob: {error}"))
                 };
@@ -252,6 +268,20 @@ impl Compiler {
     }
 }
 
+/// The one text that a pattern means; none when it has wildcards.
+fn exact(pattern: &str) -> Option<String> {
+    let mut text = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '*' | '?' | '[' | '{' => return None,
+            '\\' => text.extend(chars.next()),
+            c => text.push(c),
+        }
+    }
+    Some(text)
+}
+
 /// The globs that a pattern stands for. Paths follow the rules of `docs/policy.md`.
 fn spellings(dim: Dim, breadth: Breadth, pattern: &str) -> Vec<String> {
     match dim {
@@ -266,6 +296,12 @@ fn spellings(dim: Dim, breadth: Breadth, pattern: &str) -> Vec<String> {
                 return vec![".".to_owned()];
             }
             let anchored = if rooted { pattern.to_owned() } else { format!("**/{pattern}") };
+            // Who denies all that is in a folder also denies the folder: it could be moved away.
+            let all_within =
+                anchored.strip_suffix("/**").filter(|folder| !folder.is_empty() && breadth == Breadth::Wide);
+            if let Some(folder) = all_within {
+                return vec![folder.to_owned(), anchored.clone()];
+            }
             match (anchored.strip_suffix('/'), breadth) {
                 (Some(folder), Breadth::Wide) => vec![folder.to_owned(), format!("{folder}/**")],
                 (Some(folder), Breadth::Narrow) => vec![format!("{folder}/**")],

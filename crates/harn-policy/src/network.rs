@@ -1,5 +1,7 @@
 //! Which commands reach over the network, and which hosts they name.
 
+use unicode_normalization::UnicodeNormalization;
+
 use crate::command::Command;
 use crate::programs;
 
@@ -13,6 +15,14 @@ pub fn host_of_url(text: &str) -> Option<String> {
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     host_of_authority(authority.rsplit('@').next().unwrap_or_default())
+}
+
+/// Where a URL with a host begins in a word: `--url=https://example.com`.
+pub fn url_start(text: &str) -> Option<usize> {
+    let end = text.find("://")?;
+    let scheme = text[..end].bytes().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let start = end - scheme;
+    host_of_url(&text[start..]).map(|_| start)
 }
 
 /// A URL, or a pattern over URLs, so that `*` cannot leave the part in which it stands: only the slashes up to the host
@@ -30,6 +40,9 @@ fn host_of_authority(authority: &str) -> Option<String> {
         Some(address) => address.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
     };
+    // Full stops of other scripts separate the parts of a name as well.
+    let host: String =
+        host.nfkc().map(|c| if matches!(c, '\u{3002}' | '\u{ff61}') { '.' } else { c }).collect();
     let host = host.trim_end_matches('.');
     (!host.is_empty()).then(|| host.to_lowercase())
 }
@@ -76,9 +89,15 @@ pub fn reaches_out(command: &Command) -> bool {
     }
 }
 
+/// Whether policy takes a shell command to reach the network: then it was judged as one that does, and may.
+pub fn reaches_network(command: &str) -> bool {
+    crate::analyse::analyse(command).commands.iter().any(reaches_out)
+}
+
 /// The hosts that a network command names.
 pub fn hosts(command: &Command) -> Vec<String> {
-    let mut found: Vec<String> = command.args().iter().filter_map(|word| host_of_url(&word.text)).collect();
+    let in_word = |text: &str| url_start(text).and_then(|at| host_of_url(&text[at..]));
+    let mut found: Vec<String> = command.args().iter().filter_map(|word| in_word(&word.text)).collect();
     let program = command.program.as_deref().unwrap_or_default();
     let operands = command.operands().filter(|word| !word.dynamic).map(|word| word.text.as_str());
     match program {

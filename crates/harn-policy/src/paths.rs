@@ -2,6 +2,9 @@
 
 use harn_core::decision::{Access, PathFact};
 
+use crate::overlap::overlap;
+use crate::shell::UNKNOWN;
+
 /// Where a path leads by its text alone, for when nobody has looked at the disk.
 pub fn locate(asked: &str, access: Access) -> PathFact {
     let outside = |host: Option<String>| PathFact {
@@ -11,7 +14,7 @@ pub fn locate(asked: &str, access: Access) -> PathFact {
         host_path: host,
         through_link: false,
     };
-    if from_home(asked) {
+    if leads_anywhere(asked) {
         return outside(None);
     }
     if asked.starts_with('/') {
@@ -27,7 +30,7 @@ pub fn locate(asked: &str, access: Access) -> PathFact {
 }
 
 /// The path without `.` and `..`, and how far it climbs above where it begins.
-fn clean(path: &str) -> (String, usize) {
+pub fn clean(path: &str) -> (String, usize) {
     let mut kept: Vec<&str> = Vec::new();
     let mut climbs = 0;
     for part in path.split('/') {
@@ -39,6 +42,17 @@ fn clean(path: &str) -> (String, usize) {
         }
     }
     (kept.join("/"), climbs)
+}
+
+/// A shell makes another path of it: a home, or what is above a folder that nobody knows.
+pub fn leads_anywhere(asked: &str) -> bool {
+    let mut unknown = false;
+    from_home(asked)
+        || (asked.contains(UNKNOWN)
+            && asked.split('/').any(|part| {
+                unknown |= part.contains(UNKNOWN);
+                unknown && part == ".."
+            }))
 }
 
 pub fn from_home(asked: &str) -> bool {
@@ -61,8 +75,7 @@ pub fn names(fact: &PathFact) -> impl Iterator<Item = String> + '_ {
 
 /// Nobody is hurt when a command names these, although they are outside of the workspace.
 pub fn harmless_outside(path: &str) -> bool {
-    const BELOW: &[&str] =
-        &["/tmp/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/dev/fd/", "/nix/"];
+    const BELOW: &[&str] = &["/tmp/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/dev/fd/", "/nix/"];
     const EXACT: &[&str] = &[
         "/dev/null",
         "/dev/stdin",
@@ -85,7 +98,6 @@ pub fn harmless_outside(path: &str) -> bool {
         "/tmp",
         "/usr",
         "/bin",
-        "/opt",
     ];
     EXACT.contains(&path) || (BELOW.iter().any(|folder| path.starts_with(folder)) && !path.contains("/../"))
 }
@@ -105,12 +117,12 @@ fn file_name(path: &str) -> &str {
 
 /// The folder of the harness itself.
 pub fn in_harn_folder(path: &str) -> bool {
-    parts(path).any(|part| part == ".harn" || glob_part(part, ".harn"))
+    parts(path).any(|part| part == ".harn" || (is_pattern(part) && glob_part(part, ".harn")))
 }
 
 pub fn is_policy_file(path: &str) -> bool {
     let name = file_name(path);
-    name == "harn.toml" || glob_part(name, "harn.toml")
+    name == "harn.toml" || (is_pattern(name) && glob_part(name, "harn.toml"))
 }
 
 /// What git runs or obeys: hooks, its configuration.
@@ -201,9 +213,12 @@ pub fn is_sensitive(path: &str) -> bool {
         ".local/share/keyrings",
     ];
     let name = file_name(path);
-    let folder = |part: &str| FOLDERS.iter().any(|known| part == *known || glob_part(part, known));
-    parts(path).any(folder)
-        || NAMES.iter().any(|known| name == *known || glob_part(name, known))
+    let means = |part: &str, list: &[&str]| match is_pattern(part) {
+        true => list.iter().any(|known| glob_part(part, known)),
+        false => list.contains(&part),
+    };
+    parts(path).any(|part| means(part, FOLDERS))
+        || means(name, NAMES)
         || TAILS.iter().any(|tail| {
             path == *tail || (path.ends_with(tail) && path[..path.len() - tail.len()].ends_with('/'))
         })
@@ -216,7 +231,8 @@ fn sensitive_form(name: &str) -> bool {
     let dotenv = name
         .strip_prefix(".env.")
         .is_some_and(|kind| !matches!(kind, "example" | "sample" | "template" | "dist" | "example.local"));
-    let key_pair = ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"].iter().any(|key| name.starts_with(key));
+    let key_pair = ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"].iter().any(|key| name.starts_with(key))
+        && !name.ends_with(".md");
     let secrets = name.strip_prefix("secrets.").is_some_and(|kind| {
         // `secrets.rs` is a program about secrets, not a file of them.
         !matches!(kind, "rs" | "py" | "go" | "ts" | "js" | "c" | "h" | "cpp" | "java" | "md" | "rb" | "html")
@@ -234,11 +250,60 @@ fn sensitive_system(path: &str) -> bool {
         || process.is_some_and(|(_, file)| matches!(file, "environ" | "mem" | "maps"))
 }
 
+/// Whether a pattern over file names, or a name of which a part is unknown, may also mean a secret: `.*`, `*.k?y`.
+pub fn may_hold_secret(path: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        ".env",
+        ".env.local",
+        ".env.production",
+        ".netrc",
+        ".npmrc",
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".harn",
+        "id_rsa",
+        "id_ed25519",
+        "a.pem",
+        "a.key",
+        "a.p12",
+        "a.pfx",
+        "credentials.json",
+        "secrets.json",
+        "secrets.yaml",
+    ];
+    let open = |c: char| "*?[".contains(c) || c == UNKNOWN;
+    if !path.contains(open) {
+        return false;
+    }
+    parts(path).filter(|part| part.contains(open) && part.len() <= 256).any(|part| {
+        let pattern = part.replace(UNKNOWN, "*");
+        let some = pattern.chars().any(|c| !"*?[]!".contains(c));
+        let dotted = pattern.starts_with('.') || part.starts_with(UNKNOWN);
+        some && KNOWN.iter().any(|known| {
+            (dotted || !known.starts_with('.')) && names_stem(&pattern, known, 1) && overlap(&pattern, known)
+        })
+    })
+}
+
+/// A pattern that has nothing but the ending in common with a usual name, as `*.json`, does not mean it.
+fn names_stem(pattern: &str, name: &str, letters: usize) -> bool {
+    let usual = [".json", ".yaml", ".toml"].iter().any(|ending| name.ends_with(ending));
+    let stem = pattern.rsplit_once('.').map_or(pattern, |(stem, _)| stem);
+    !usual || stem.chars().filter(|c| c.is_alphanumeric()).count() >= letters
+}
+
+fn is_pattern(part: &str) -> bool {
+    part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
 /// Whether a pattern over file names that has some letters of its own could mean this name.
 fn glob_part(pattern: &str, name: &str) -> bool {
-    let has_glob = pattern.contains(['*', '?', '[']);
+    if pattern.len() > 256 {
+        return false;
+    }
     let letters = pattern.chars().filter(|c| c.is_alphanumeric()).count();
-    if !has_glob || letters < 2 && !(letters == 1 && pattern.starts_with('.')) || pattern.len() > 256 {
+    if letters < 2 && !(letters == 1 && pattern.starts_with('.')) || !names_stem(pattern, name, 2) {
         return false;
     }
     if name.starts_with('.') && !pattern.starts_with('.') {

@@ -36,6 +36,10 @@ impl Pattern {
         Ok(Self { prefix: prefix.into(), suffix: suffix.into(), exact, glob, matcher: OnceLock::new() })
     }
 
+    pub fn text(&self) -> &str {
+        self.glob.glob()
+    }
+
     pub fn matches(&self, text: &str) -> bool {
         if self.exact {
             return *self.prefix == *text;

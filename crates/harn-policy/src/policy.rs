@@ -9,14 +9,15 @@ use harn_core::tool::SideEffect;
 use harn_core::{Decision, EffectKind, Verdict};
 
 use crate::builtin::{self, About, Builtin, TierRule, Waivers};
+use crate::danger::Danger;
 use crate::facts::{Act, Facts, SeenPath};
-use crate::judge::{Evidence, writes_within};
+use crate::judge::Evidence;
 use crate::lookalike::pretends;
 use crate::matcher::{Breadth, Clause, Compiled, Compiler, Dim, Hits, Sets};
 use crate::redact::redact;
 use crate::rule::{Layer, Match, PolicyError, Rule};
 use crate::subject::Subject;
-use crate::{danger, interactive};
+use crate::{interactive, paths};
 
 /// Compiled rules. Cheap to share, immutable.
 #[derive(Debug)]
@@ -131,7 +132,7 @@ impl Policy {
         let bench = Bench { policy: self, facts: &facts, evidence: &evidence, speaking: &speaking };
         let ceiling = builtin::ceiling(subject.tier, facts.reach);
         let default = builtin::default(subject.tier, facts.reach);
-        let rulings = facts.acts.iter().map(|act| bench.judge(*act, ceiling.as_ref(), &default));
+        let rulings = facts.acts.iter().filter_map(|act| bench.judge(*act, ceiling.as_ref(), &default));
         let ruling = rulings.reduce(graver);
         let ruling = ruling.unwrap_or(Ruling {
             verdict: default.action,
@@ -194,8 +195,9 @@ struct Bench<'p> {
 }
 
 impl<'p> Bench<'p> {
-    fn judge(&self, act: Act, ceiling: Option<&'p TierRule>, default: &'p TierRule) -> Ruling<'p> {
-        let ruling = |verdict, decider| Ruling { verdict, decider, act };
+    /// None when the act does not count because another stands for it.
+    fn judge(&self, act: Act, ceiling: Option<&'p TierRule>, default: &'p TierRule) -> Option<Ruling<'p>> {
+        let ruling = |verdict, decider| Some(Ruling { verdict, decider, act });
         if let Some(rule) = builtin::denial(self.facts, act, self.policy) {
             return ruling(Verdict::Deny, Decider::Builtin(rule));
         }
@@ -205,12 +207,14 @@ impl<'p> Bench<'p> {
         if let Some((place, rule)) = self.speaks(Verdict::Deny, act) {
             return ruling(Verdict::Deny, Decider::Rule(place, rule));
         }
-        let mut covering = self.covering(act);
-        let remembered = covering.clone().find(|(_, rule)| rule.source == RuleSource::Remembered);
-        if let Some((place, rule)) = remembered {
+        if let Some((place, rule)) = self.remembers_script() {
             return ruling(Verdict::Allow, Decider::Rule(place, rule));
         }
-        if let Some((place, rule)) = self.speaks(Verdict::Ask, act) {
+        let mut covering = self.covering(act);
+        if let Some((place, rule)) = self.remembered(act) {
+            return ruling(Verdict::Allow, Decider::Rule(place, rule));
+        }
+        if let Some((place, rule)) = self.speaks(Verdict::Ask, act).or_else(|| self.may_speak(act)) {
             return ruling(Verdict::Ask, Decider::Rule(place, rule));
         }
         let questions = builtin::questions(self.facts, act, self.policy);
@@ -219,6 +223,9 @@ impl<'p> Bench<'p> {
             .find(|question| !covering.clone().any(|(_, rule)| lifts(&rule.compiled, act, *question)));
         if let Some(question) = open {
             return ruling(Verdict::Ask, Decider::Builtin(question));
+        }
+        if self.facts.stood_for(act) {
+            return None;
         }
         if let Some((place, rule)) = covering.next() {
             return ruling(Verdict::Allow, Decider::Rule(place, rule));
@@ -237,6 +244,31 @@ impl<'p> Bench<'p> {
         self.of_action(action).find(|(_, rule)| self.evidence.speaks_of(&rule.compiled, self.facts, act))
     }
 
+    fn remembered(&self, act: Act) -> Option<(usize, &'p Known)> {
+        let answers =
+            self.of_action(Verdict::Allow).filter(|(_, rule)| rule.source == RuleSource::Remembered);
+        let permits = |index: usize| self.permits_write(index);
+        answers.into_iter().find(|(_, rule)| self.evidence.covers(&rule.compiled, self.facts, act, &permits))
+    }
+
+    /// A rule about paths that may hold for something that is searched, or that a pattern stands for.
+    fn may_speak(&self, act: Act) -> Option<(usize, &'p Known)> {
+        if !self.evidence.reaches_further(self.facts, act) {
+            return None;
+        }
+        let both = self.of_action(Verdict::Deny).chain(self.of_action(Verdict::Ask));
+        both.into_iter().find(|(_, rule)| self.evidence.may_speak_of(&rule.compiled, self.facts, act))
+    }
+
+    /// What was not understood may hold anything, so only an answer about exactly this script holds for it.
+    fn remembers_script(&self) -> Option<(usize, &'p Known)> {
+        let script = self.facts.script.filter(|_| self.facts.analysis.unparsed.is_some())?;
+        self.of_action(Verdict::Allow).find(|(_, rule)| {
+            rule.source == RuleSource::Remembered
+                && rule.compiled.exact_commands.iter().any(|text| text == script)
+        })
+    }
+
     fn covering(&self, act: Act) -> impl Iterator<Item = (usize, &'p Known)> + Clone {
         let (facts, evidence) = (self.facts, self.evidence);
         let permits = move |index: usize| self.permits_write(index);
@@ -244,9 +276,9 @@ impl<'p> Bench<'p> {
             .filter(move |(_, rule)| evidence.covers(&rule.compiled, facts, act, &permits))
     }
 
-    /// A redirect may go there: inside of the workspace, or where an allow rule over paths says so.
+    /// A redirect may go there: nowhere at all, or where an allow rule over paths says so.
     fn permits_write(&self, index: usize) -> bool {
-        writes_within(&self.facts.paths[index], self.policy)
+        self.facts.paths[index].leads().is_some_and(paths::swallows)
             || self.of_action(Verdict::Allow).any(|(_, rule)| {
                 let rule = &rule.compiled;
                 let only_path = rule.has(Dim::Path) && !rule.has(Dim::Command) && !rule.has(Dim::Identity);
@@ -261,6 +293,8 @@ fn lifts(rule: &Compiled, act: Act, question: Builtin) -> bool {
     match (act, question.about()) {
         (Act::Path(_), _) => rule.has(Dim::Path),
         (_, About::Path) => names_command,
+        // What stands inside of words may be a denial by itself.
+        (_, About::Command) if question == Builtin::EmbeddedCommand => names_command,
         (_, About::Command) => names_command || rule.names_tool,
     }
 }
@@ -275,14 +309,20 @@ fn record(facts: &Facts<'_>, ruling: &Ruling<'_>) -> Decision {
     let mut paths: Vec<PathFact> = Vec::new();
     let mut told: HashSet<(&str, harn_core::decision::Access)> = HashSet::new();
     for path in &facts.paths {
-        if told.insert((&path.fact.asked, path.fact.access)) {
+        if facts.paths.len() == 1 || told.insert((&path.fact.asked, path.fact.access)) {
             paths.push(path.fact.clone());
         }
     }
     let mut hosts = facts.hosts.clone();
     hosts.sort();
     hosts.dedup();
-    let commands = facts.analysis.commands.iter();
+    let found = facts.analysis.commands.iter().filter(|command| !command.traits.guessed);
+    let mut commands: Vec<CommandFact> = found
+        .map(|command| CommandFact { identity: command.identity.clone(), text: command.text.clone() })
+        .collect();
+    if let Some(script) = facts.script.filter(|_| facts.analysis.unparsed.is_some()) {
+        commands.push(CommandFact { identity: None, text: script.to_owned() });
+    }
     Decision {
         record: DecisionTag::Tag,
         action: ruling.verdict,
@@ -297,9 +337,7 @@ fn record(facts: &Facts<'_>, ruling: &Ruling<'_>) -> Decision {
             side_effect: facts.reach,
             tier: subject.tier,
             paths,
-            commands: commands
-                .map(|command| CommandFact { identity: command.identity.clone(), text: command.text.clone() })
-                .collect(),
+            commands,
             hosts,
             capabilities: subject.spec.map(|spec| spec.annotations.capabilities.clone()).unwrap_or_default(),
         },
@@ -341,7 +379,9 @@ fn labels(facts: &Facts<'_>, ruling: &Ruling<'_>) -> Vec<RiskLabel> {
     };
     let by_host = matches!(ruling.decider, Decider::Rule(_, rule) if rule.compiled.has(Dim::Host) || rule.compiled.has(Dim::Url));
     let commands = &facts.analysis.commands;
-    let any = |test: fn(&crate::command::Command) -> bool| commands.iter().any(test);
+    let seen = |test: fn(&crate::command::Command) -> bool| {
+        commands.iter().filter(|command| !command.traits.guessed).any(test)
+    };
     let runs = facts.script.is_some() || facts.reach == SideEffect::ProcessExec;
     let checks = [
         (ruling.verdict == Verdict::Ask, RiskLabel::ApprovalRequired),
@@ -353,14 +393,17 @@ fn labels(facts: &Facts<'_>, ruling: &Ruling<'_>) -> Vec<RiskLabel> {
         (facts.reach == SideEffect::Network, RiskLabel::Network),
         (facts.subject.effect == EffectKind::Model, RiskLabel::Spending),
         (facts.acts.contains(&Act::Unparsed), RiskLabel::UnparsedCommand),
-        (any(|command| command.traits.dynamic || command.traits.unknown_program), RiskLabel::DynamicCommand),
-        (any(|command| command.traits.runs_input), RiskLabel::PipeToShell),
-        (any(|command| command.traits.inline_code), RiskLabel::InlineCode),
-        (any(|command| command.traits.privileged), RiskLabel::Privilege),
-        (facts.analysis.fork_bomb || any(is_destructive), RiskLabel::Destructive),
-        (any(|command| interactive::waits(command).is_some()), RiskLabel::Interactive),
-        (any(|command| command.words.first().is_some_and(|word| pretends(&word.text))), RiskLabel::Lookalike),
-        (any(|command| command.traits.background), RiskLabel::Background),
+        (seen(|command| command.traits.dynamic || command.traits.unknown_program), RiskLabel::DynamicCommand),
+        (seen(|command| command.traits.runs_input), RiskLabel::PipeToShell),
+        (seen(|command| command.traits.inline_code), RiskLabel::InlineCode),
+        (seen(|command| command.traits.privileged), RiskLabel::Privilege),
+        (facts.analysis.fork_bomb || facts.dangers.iter().any(is_destructive), RiskLabel::Destructive),
+        (seen(|command| interactive::waits(command).is_some()), RiskLabel::Interactive),
+        (
+            seen(|command| command.words.first().is_some_and(|word| pretends(&word.text))),
+            RiskLabel::Lookalike,
+        ),
+        (seen(|command| command.traits.background), RiskLabel::Background),
     ];
     let mut labels: Vec<RiskLabel> =
         checks.into_iter().filter_map(|(holds, label)| holds.then_some(label)).collect();
@@ -370,6 +413,6 @@ fn labels(facts: &Facts<'_>, ruling: &Ruling<'_>) -> Vec<RiskLabel> {
     labels
 }
 
-fn is_destructive(command: &crate::command::Command) -> bool {
-    matches!(danger::of(command), Some(danger::Danger::Ruin | danger::Danger::Delete))
+fn is_destructive(danger: &Option<Danger>) -> bool {
+    matches!(danger, Some(Danger::Ruin | Danger::Delete))
 }

@@ -163,7 +163,10 @@ fn narrowest(decision: &Decision) -> (Option<RememberClass>, Option<String>) {
     let runs_script =
         context.tool_kind == ToolKind::Execute || decision.risk_labels.contains(&RiskLabel::UnparsedCommand);
     if runs_script || !context.commands.is_empty() {
-        let texts = context.commands.iter().map(|command| command.text.as_str());
+        // What was not understood is remembered as it stands, and is the last of the commands.
+        let unparsed = decision.risk_labels.contains(&RiskLabel::UnparsedCommand);
+        let skipped = if unparsed { context.commands.len().saturating_sub(1) } else { 0 };
+        let texts = context.commands.iter().skip(skipped).map(|command| command.text.as_str());
         // A script in which no command was found must not become an answer about all commands.
         return (Some(RememberClass::Exec), Some(exactly(texts).unwrap_or_default()));
     }

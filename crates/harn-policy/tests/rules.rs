@@ -45,7 +45,9 @@ fn allow_covers_every_act_and_deny_fires_on_any() {
         ("git add $(cat list)", Ask, "tier.act_with_approval"),
         ("git add $X", Ask, "tier.act_with_approval"),
         ("git add \"$X\"", Ask, "tier.act_with_approval"),
-        ("git add x > out", Allow, "git"),
+        ("git add x > /dev/null 2>&1", Allow, "git"),
+        ("git add x > out", Ask, "tier.act_with_approval"),
+        ("git add x > docs/out", Allow, "git"),
         ("git add x > /tmp/out", Ask, "tier.act_with_approval"),
         ("git add x > ../out", Deny, "builtin.outside_workspace"),
         ("GIT_DIR=x git add y", Ask, "tier.act_with_approval"),
@@ -199,30 +201,8 @@ fn every_dimension_narrows_a_rule() {
 }
 
 #[test]
-fn an_allowed_url_is_the_host_that_it_seems() {
-    let policy =
-        rules(&[r#"id = "r"; allow = { url = ["https://*.example.com/*", "https://x.com/api/*"] }"#]);
-    let table = [
-        ("https://api.example.com/a/b", true),
-        ("https://API.example.com/a", true),
-        ("https://x.com/api/a/b?c#d", true),
-        ("https://evil.com/.example.com/", false),
-        ("https://evil.com?.example.com/", false),
-        ("https://evil.com#.example.com/", false),
-        ("https://evil.com\\.example.com/", false),
-        ("https://api.example.com@evil.com/", false),
-        ("http://api.example.com/a", false),
-        ("https://x.com/other", false),
-    ];
-    for (url, allowed) in table {
-        let decision = decide(&policy, ActWithApproval, "fetch_url", json!({ "url": url }));
-        assert_eq!(decision.action == Allow, allowed, "{url}");
-    }
-}
-
-#[test]
 fn an_answer_about_nothing_in_particular_is_not_an_answer_about_everything() {
-    for command in ["# nothing", "", "echo '", "echo $X"] {
+    for command in ["# nothing", "", "echo \"", "echo $X"] {
         let asked = run(&Policy::default(), ActWithApproval, command);
         assert_eq!(asked.action, Ask, "{command}");
         let rule = remember_for(&asked, &answer(RememberAction::Allow, RememberScope::Always));

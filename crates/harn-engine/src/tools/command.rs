@@ -34,7 +34,7 @@ impl Tool for RunCommand {
             name: "run_command".into(),
             description: "Runs a shell command (sh -c) in the workspace root, without input and without a terminal. It \
                           can write only in the workspace and in $TMPDIR, and has no network (not even localhost) \
-                          unless `network` is true. Processes that it leaves behind are stopped when it ends. Of long \
+                          unless `network` is true or its program is known to need it. Processes that it leaves behind are stopped when it ends. Of long \
                           output the beginning and the end are shown. With `background` it goes on while you do other \
                           things: use command_output and stop_command with the handle."
                 .into(),
@@ -146,7 +146,12 @@ impl<'a> Order<'a> {
         let args = Args::check("run_command", given, &["command", "timeout_ms", "network", "background"])?;
         let command = args.text("command")?;
         let limit = args.optional_integer("timeout_ms", 1..=MAX_TIMEOUT_MS)?.map(Duration::from_millis);
-        let network = if flag(given, "network")? { Network::Open } else { Network::Closed };
+        // A program that is known for it was judged as one that uses the network, whether or not the call says so.
+        let asked = match given.contains_key("network") {
+            true => flag(given, "network")?,
+            false => harn_policy::reaches_network(command),
+        };
+        let network = if asked { Network::Open } else { Network::Closed };
         let background = flag(given, "background")?;
         let wrong = match command {
             _ if command.trim().is_empty() => "is empty",

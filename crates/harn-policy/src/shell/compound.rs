@@ -127,7 +127,7 @@ impl Parser<'_> {
     fn test_clause(&mut self) -> Read<()> {
         let mut words = vec![Word::literal("[[")];
         loop {
-            self.skip_lines()?;
+            self.skip_blanks();
             if self.peek().is_none() {
                 return self.fail("`[[` that is not closed");
             }

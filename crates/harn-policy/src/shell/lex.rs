@@ -59,7 +59,11 @@ impl Parser<'_> {
             match byte {
                 b'<' | b'>' if self.source.as_bytes().get(self.at + 1) == Some(&b'(') => {
                     self.at += 2;
+                    // What stands in `>(…)` reads what is written there.
+                    let piped = self.piped;
+                    self.piped |= byte == b'>';
                     self.substitution(")")?;
+                    self.piped = piped;
                     draft.unknown();
                 }
                 _ if ends_word(byte) => break,
@@ -69,17 +73,24 @@ impl Parser<'_> {
         if self.at == from { self.fail("a word was expected here") } else { Ok(draft.finish()) }
     }
 
-    /// A word that may hold operators: between `[[` and `]]`.
+    /// A word between `[[` and `]]`. A shell without `[[` takes operators for its own, so none may stand there but
+    /// `&&` and `||` before something that is surely no program.
     pub(super) fn test_word(&mut self) -> Read<Word> {
+        if self.eat("&&") || self.eat("||") {
+            let joint = self.source[self.at - 2..self.at].to_owned();
+            self.skip_blanks();
+            let mut next = &self.source.as_bytes()[self.at..];
+            while let Some(rest) = next.strip_prefix(b"! ") {
+                next = rest;
+            }
+            let harmless = next.first() == Some(&b'-');
+            return if harmless { Ok(Word::literal(&joint)) } else { self.fail("a command inside of `[[`") };
+        }
         let mut draft = Draft::default();
         while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\n' => break,
-                b';' => return self.fail("`;` inside of `[[`"),
-                b'<' | b'>' | b'&' | b'|' | b'(' | b')' => {
-                    self.at += 1;
-                    draft.push(byte as char);
-                }
+                b' ' | b'\t' => break,
+                _ if ends_word(byte) => return self.fail("an operator or a line end inside of `[[`"),
                 _ => self.piece(&mut draft, byte)?,
             }
         }
@@ -189,7 +200,7 @@ impl Parser<'_> {
             }
             Some(b'{') => {
                 self.at += 1;
-                self.braced(draft)
+                self.braced(draft, inside)
             }
             Some(b'\'') if inside == Inside::Nothing => self.ansi_quoted(draft),
             Some(b'"') if inside == Inside::Nothing => {
@@ -231,7 +242,7 @@ impl Parser<'_> {
     }
 
     /// `${…}`, after the brace. Commands inside are read, the value is not known.
-    fn braced(&mut self, draft: &mut Draft) -> Read<()> {
+    fn braced(&mut self, draft: &mut Draft, inside: Inside) -> Read<()> {
         let from = self.at;
         let name = self.name();
         if !name.is_empty() && self.eat("}") {
@@ -251,6 +262,12 @@ impl Parser<'_> {
                     }
                     // Inside of double quotes a single quote may or may not quote: shells differ.
                     Some(b'\'') => return parser.fail("a quote inside of `${`"),
+                    Some(b'$') if parser.starts_with("$'") || parser.starts_with("$\"") => {
+                        return parser.fail("a quote inside of `${`");
+                    }
+                    Some(b'"') if inside == Inside::DoubleQuotes => {
+                        return parser.fail("a quote inside of `${`");
+                    }
                     Some(byte) => parser.piece(&mut hidden, byte)?,
                 }
             }
@@ -277,7 +294,12 @@ impl Parser<'_> {
                 Some(c) => inner.push(c),
             }
         }
-        self.nested(|parser| parser.separate(&inner, from, |inside| inside.script()))
+        self.nested(|parser| {
+            parser.separate(&inner, from, |inside| {
+                inside.substituted = true;
+                inside.script()
+            })
+        })
     }
 
     fn ansi_quoted(&mut self, draft: &mut Draft) -> Read<()> {
@@ -287,6 +309,10 @@ impl Parser<'_> {
             match self.next_char() {
                 None => return self.fail("a quote that is not closed"),
                 Some('\'') => return Ok(()),
+                // A shell that does not know `$'` ends the quote here.
+                Some('\\') if self.peek() == Some(b'\'') => {
+                    return self.fail("an escaped quote in `$'…'`");
+                }
                 Some('\\') => self.ansi_escape(draft)?,
                 Some(c) => draft.push(c),
             }
@@ -311,7 +337,7 @@ impl Parser<'_> {
                 self.at -= 1;
                 self.digits(8, 3)
             }
-            '\\' | '\'' | '"' | '?' => c as u32,
+            '\\' | '"' | '?' => c as u32,
             _ => return self.fail("an escape that is not known in `$'…'`"),
         };
         // Bytes above 0x7f make characters only together with their neighbours.

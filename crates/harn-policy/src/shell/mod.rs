@@ -66,6 +66,8 @@ pub struct Simple {
     pub piped: bool,
     /// It is left running.
     pub background: bool,
+    /// What it prints becomes part of another command's words.
+    pub substituted: bool,
     /// The function in whose body it stands.
     pub within: Option<usize>,
 }

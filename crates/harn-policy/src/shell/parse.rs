@@ -20,7 +20,8 @@ pub(super) struct Parser<'a> {
     depth: u32,
     /// Added to offsets, for text that was taken out of another.
     base: usize,
-    piped: bool,
+    pub(super) piped: bool,
+    pub(super) substituted: bool,
     pub(super) within: Option<usize>,
     pending: Vec<Pending>,
     /// Heredocs of an enclosing command wait: a line end here would begin their text.
@@ -38,6 +39,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             base: 0,
             piped: false,
+            substituted: false,
             within: None,
             pending: Vec::new(),
             outer_pending: false,
@@ -79,6 +81,7 @@ impl<'a> Parser<'a> {
         inner.base = base;
         inner.within = self.within;
         inner.piped = self.piped;
+        inner.substituted = self.substituted;
         read(&mut inner)
     }
 
@@ -87,6 +90,7 @@ impl<'a> Parser<'a> {
         let pending = std::mem::take(&mut self.pending);
         let outer = self.outer_pending;
         self.outer_pending |= !pending.is_empty();
+        let substituted = std::mem::replace(&mut self.substituted, true);
         self.nested(|parser| {
             parser.list()?;
             if parser.eat(close) { Ok(()) } else { parser.fail("a substitution that is not closed") }
@@ -95,6 +99,7 @@ impl<'a> Parser<'a> {
             return self.fail("a heredoc whose text is missing");
         }
         self.pending = pending;
+        self.substituted = substituted;
         self.outer_pending = outer;
         Ok(())
     }
@@ -121,6 +126,7 @@ impl<'a> Parser<'a> {
         for pending in std::mem::take(&mut self.pending) {
             let from = self.at;
             let mut text = String::new();
+            let mut continued: Option<String> = None;
             loop {
                 if self.at >= self.source.len() {
                     return self.fail("a heredoc that does not end");
@@ -130,8 +136,22 @@ impl<'a> Parser<'a> {
                 let line = &rest[..length];
                 let line = if pending.strip_tabs { line.trim_start_matches('\t') } else { line };
                 self.at = (self.at + length + 1).min(self.source.len());
+                // Shells differ in whether they join continued lines before they look for the end.
+                let joined = continued.take().map(|before| before + line);
+                let ends = |text: &String| line == pending.delimiter || *text == pending.delimiter;
+                if joined.as_ref().is_some_and(ends) {
+                    return self.fail("a heredoc with a continued line at its end");
+                }
                 if line == pending.delimiter {
                     break;
+                }
+                let backslashes = line.len() - line.trim_end_matches('\\').len();
+                if !pending.literal && backslashes % 2 == 1 {
+                    let mut kept = joined.unwrap_or_else(|| line.to_owned());
+                    kept.pop();
+                    // Longer than the end word it cannot become it any more.
+                    continued = Some(kept).filter(|kept| kept.len() <= pending.delimiter.len());
+                    continued.get_or_insert_with(|| "\n".to_owned());
                 }
                 text.push_str(line);
                 text.push('\n');
@@ -232,7 +252,7 @@ impl<'a> Parser<'a> {
             return self.fail("it has too many commands");
         }
         if self.eat("((") {
-            self.arithmetic()?;
+            self.doubled_parentheses()?;
             return self.trailing_redirects();
         }
         if self.eat("(") {
@@ -252,6 +272,14 @@ impl<'a> Parser<'a> {
         self.trailing_redirects()
     }
 
+    /// Arithmetic for one shell, a subshell within a subshell for another: read in both ways.
+    fn doubled_parentheses(&mut self) -> Read<()> {
+        let from = self.at;
+        self.arithmetic()?;
+        let inside = &self.source[from..self.at - 2];
+        self.nested(|parser| parser.separate(inside, from, |inner| inner.script()))
+    }
+
     pub(super) fn trailing_redirects(&mut self) -> Read<()> {
         let mut redirects = Vec::new();
         loop {
@@ -269,6 +297,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn emit(&mut self, mut command: Simple) {
         command.piped = self.piped;
+        command.substituted = self.substituted;
         command.within = self.within;
         self.script.commands.push(command);
     }
@@ -276,8 +305,10 @@ impl<'a> Parser<'a> {
     fn simple(&mut self) -> Read<()> {
         let mut command = Simple::default();
         let from = self.at;
+        let mut both_outputs = false;
         loop {
             self.skip_blanks();
+            both_outputs |= self.starts_with("&>");
             if let Some(more) = self.redirect()? {
                 command.redirects.extend(more);
                 continue;
@@ -285,6 +316,9 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
                 Some(b'(') => return self.function_definition(&command),
+                Some(_) if both_outputs => {
+                    return self.fail("a word after `&>`, where another shell begins a command");
+                }
                 Some(_) => {}
             }
             if command.words.is_empty() && self.assignment(&mut command)? {

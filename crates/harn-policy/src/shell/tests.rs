@@ -37,7 +37,7 @@ fn words_are_unquoted_and_marked() {
         ("a 'b c' \"d e\" f\\ g", &["a|b c|d e|f g"]),
         ("a''b \"\"", &["ab|"]),
         (r#"echo "a\$b\\c\"d\e""#, &[r#"echo|a$b\c"d\e"#]),
-        (r"echo $'a\tb\x41\u00e9\101\''", &["echo|a\tbA\u{e9}A'"]),
+        (r"echo $'a\tb\x41\u00e9\101'", &["echo|a\tbA\u{e9}A"]),
         ("echo \\\n b", &["echo|b"]),
         ("echo a#b # c", &["echo|a#b"]),
         ("# only\n", &[]),
@@ -51,7 +51,7 @@ fn words_are_unquoted_and_marked() {
         ("cp {a,{b,c}}", &["cp|a|b|c"]),
         ("A=1 B='x y' cmd", &["cmd|A:=1|B:=x y"]),
         ("A=$(ls) a[1]=2 b+=3 c=(x y)", &["ls", "A:=$…|a:=2|b:=3|c:=$…"]),
-        ("[[ a && b || $(ls) =~ ^(x|y)$ ]]", &["ls", "[[|a|&&|b||||$…|=~|^(x|y)$|]]"]),
+        ("[[ a && -f b || ! -n $(ls) ]]", &["ls", "[[|a|&&|-f|b||||!|-n|$…|]]"]),
     ];
     for (script, expected) in table {
         check(script, expected);
@@ -71,7 +71,8 @@ fn every_simple_command_is_found() {
         ("case $(a) in b|c) d;; (e) f ;; *) g; esac", &["a", "d", "f", "g"]),
         ("f() { a; }; function g { b; }; h () (c)", &["a", "b", "c"]),
         ("a $(b `c` \"$(d)\")", &["c", "d", "b|$…|$…", "a|$…"]),
-        ("a <(b) >(c)", &["b", "c", "a|$…|$…"]),
+        ("a <(b) >(c)", &["b", "<pipe c", "a|$…|$…"]),
+        ("((a b))", &["a|b"]),
         ("a \"${x:-$(b)}\" $(( $(c) ))", &["b", "c", "a|$…|$…"]),
         (
             "a > b 2>&1 < c >> d 2> e &> f >| g <> h",
@@ -170,6 +171,18 @@ fn what_is_not_understood_is_said() {
         "a >",
         "$((a) b)",
         "cat <<E $(\n)\nE",
+        "echo $'\\'; a #'",
+        "echo \"${x:-$'}\"; a; echo \"'}\"",
+        "echo \"${x:-\"}\"; a; echo \"\"}\"",
+        "a &>b c",
+        "[[ a || b ]]",
+        "[[ a && ! b ]]",
+        "[[ a > b ]]",
+        "[[ a\nb ]]",
+        "[[ a || (b) ]]",
+        "cat <<EOF\nE\\\nOF\na\nEOF",
+        "cat <<EOF\nE\\\nO\\\nF\na\nEOF",
+        "cat <<EOF\na\\\nEOF\nb\nEOF",
     ];
     for script in scripts {
         assert!(parse(script).unparsed.is_some(), "{script}");
