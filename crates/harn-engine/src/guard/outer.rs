@@ -188,13 +188,13 @@ impl Attendance {
                 Err(RecvTimeoutError::Disconnected) => break Vec::new(),
                 Ok(Event::Abandoned) => {
                     self.abandoned = true;
-                    self.begin_to_kill(inner);
+                    self.begin_to_kill(inner, &watch.groups);
                 }
                 Err(RecvTimeoutError::Timeout) if self.deadline.is_some() => kill_descendants(),
                 Err(RecvTimeoutError::Timeout) => {
                     self.stopped = watch.look();
                     if self.stopped.is_some() {
-                        self.begin_to_kill(inner);
+                        self.begin_to_kill(inner, &watch.groups);
                     }
                 }
             }
@@ -221,8 +221,11 @@ impl Attendance {
         }
     }
 
-    fn begin_to_kill(&mut self, inner: Pid) {
+    /// The groups of the last look go first, before anything is looked for: the kernel takes a group at once, and a
+    /// fork bomb makes every search long.
+    fn begin_to_kill(&mut self, inner: Pid, seen: &BTreeSet<i32>) {
         self.deadline = Some(Instant::now() + PATIENCE);
+        kill_groups(seen);
         // Whoever is reaped already has left its number to somebody else.
         if self.gone.is_none() {
             kill_all(inner);
@@ -249,14 +252,17 @@ fn kill_all(inner: Pid) {
 /// look is found in the next round.
 fn kill_descendants() {
     let found = descendants();
-    // Ours may have been given to us by whoever started us.
-    let own = getpgrp().as_raw();
-    let groups = found.iter().map(|process| process.group).filter(|group| *group > 1 && *group != own);
-    for group in groups.collect::<BTreeSet<_>>() {
-        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-    }
+    kill_groups(&found.iter().map(|process| process.group).collect());
     for process in found {
         let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
+    }
+}
+
+fn kill_groups(groups: &BTreeSet<i32>) {
+    // Ours may have been given to us by whoever started us.
+    let own = getpgrp().as_raw();
+    for group in groups.iter().filter(|group| **group > 1 && **group != own) {
+        let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
     }
 }
 
@@ -268,6 +274,8 @@ struct Watch {
     floors: Vec<(PathBuf, u64)>,
     /// Until the next look; longer where looking is slow.
     pause: Duration,
+    /// The process groups of the last look.
+    groups: BTreeSet<i32>,
 }
 
 impl Watch {
@@ -283,6 +291,7 @@ impl Watch {
             pages: caps.memory / page.unwrap_or(4096),
             floors: folders.into_iter().filter_map(floor).collect(),
             pause: LOOK,
+            groups: BTreeSet::new(),
         }
     }
 
@@ -292,6 +301,7 @@ impl Watch {
         let full =
             self.floors.iter().any(|(folder, floor)| space(folder).is_some_and(|(_, free)| free < *floor));
         self.pause = (begun.elapsed() * 10).clamp(LOOK, LONGEST);
+        self.groups = used.groups;
         match () {
             () if used.processes > self.processes => Some(Stopped::Processes),
             () if used.pages > self.pages => Some(Stopped::Memory),

@@ -1,6 +1,6 @@
 //! The processes below this one, as `/proc` shows them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process;
@@ -46,11 +46,13 @@ fn running_processes() -> impl Iterator<Item = (Process, i32)> {
 }
 
 /// What the descendants of this process use together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) processes: u64,
     /// Pages of memory, counted for each process that has them.
     pub(super) pages: u64,
+    /// The process groups that were seen.
+    pub(super) groups: BTreeSet<i32>,
 }
 
 /// Follows the lists of children where the kernel has them, which costs nothing for the rest of the machine. It may
@@ -61,14 +63,18 @@ pub(super) fn usage(enough: u64) -> Usage {
     let Some(mut next) = children_of(own_pid()) else {
         let found = descendants();
         let pages = found.iter().filter_map(|process| Stat::of(process.pid)).map(|stat| stat.pages).sum();
-        return Usage { processes: found.len() as u64, pages };
+        let groups = found.iter().map(|process| process.group).collect();
+        return Usage { processes: found.len() as u64, pages, groups };
     };
     usage.processes = next.len() as u64;
     while let Some(pid) = next.pop() {
         if usage.processes > enough {
             break;
         }
-        usage.pages += Stat::of(pid).map_or(0, |stat| stat.pages);
+        if let Some(stat) = Stat::of(pid) {
+            usage.pages += stat.pages;
+            usage.groups.insert(stat.group);
+        }
         let children = children_of(pid).unwrap_or_default();
         usage.processes += children.len() as u64;
         next.extend(children);
