@@ -2,6 +2,7 @@
 
 mod keys;
 mod log;
+mod models;
 mod policy;
 mod serve;
 mod sessions;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use keys::KeysCommand;
 pub use log::LogCommand;
+pub use models::{CatalogArgs, ModelsCommand, ProvidersCommand};
 pub use policy::{CheckArgs, PolicyCommand};
 pub use serve::ServeArgs;
 pub use sessions::{SessionsCommand, WorkspacesCommand};
@@ -86,6 +88,16 @@ pub enum Command {
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,
+    },
+    /// Look at the models that can be chosen.
+    Models {
+        #[command(subcommand)]
+        command: ModelsCommand,
+    },
+    /// Look at the providers of models, and test one.
+    Providers {
+        #[command(subcommand)]
+        command: ProvidersCommand,
     },
     /// Look after the log: verify, rebuild, export, back up.
     Log {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use harn_core::budget::Budget;
+use harn_model::catalog::{Catalog, OverlayFile, OverlayKind};
 use harn_policy::PermissionsFile;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,15 +20,29 @@ const MICROS: f64 = 1_000_000.0;
 const MOST_USD: f64 = 1_000_000_000.0;
 
 /// What is configured.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Config {
     /// None when there is no file, and so nothing is configured.
     pub file: Option<PathBuf>,
     pub permissions: PermissionsFile,
     /// What every run may spend.
     pub budget: Budget,
+    /// The models that can be chosen, with what the configuration says about them.
+    pub catalog: Catalog,
     /// What is in the file and means nothing to us, in words.
     pub warnings: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            file: None,
+            permissions: PermissionsFile::default(),
+            budget: Budget::default(),
+            catalog: Catalog::builtin(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 impl Config {
@@ -37,7 +52,7 @@ impl Config {
         let text = match read(&file) {
             Ok(text) => text,
             Err(cause) if cause.kind() == ErrorKind::NotFound && given.is_none() => {
-                return Ok(Self::default());
+                return Ok(Self { catalog: catalog(root, None)?, ..Self::default() });
             }
             Err(cause) => {
                 let message = format!("the configuration file {} cannot be read", file.display());
@@ -47,7 +62,8 @@ impl Config {
                     .into());
             }
         };
-        Self::parse(file, &text)
+        let config = Self::parse(file.clone(), &text)?;
+        Ok(Self { catalog: catalog(root, Some((&file, &text)))?, ..config })
     }
 
     fn parse(file: PathBuf, text: &str) -> Result<Self> {
@@ -60,10 +76,10 @@ impl Config {
         let mut config = Self { file: Some(file.clone()), ..Self::default() };
         for (name, value) in document.get_ref() {
             match name.get_ref().as_ref() {
-                "permissions" => {}
+                "permissions" | "llm" | "providers" | "models" => {}
                 "budget" => config.budget = budget(value).map_err(|(at, what)| wrong(at, what))?,
                 other => config.warnings.push(format!(
-                    "{}, line {}: `{other}` is unknown and ignored; known are [permissions] and [budget]",
+                    "{}, line {}: `{other}` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]] and [[models]]",
                     file.display(),
                     line(text, name.span().start)
                 )),
@@ -78,6 +94,31 @@ impl Config {
         })?;
         Ok(config)
     }
+}
+
+/// The built-in catalog with `providers.toml` and `llm.toml` of the root and the configuration over it, in this order.
+fn catalog(root: &Path, configuration: Option<(&Path, &str)>) -> Result<Catalog> {
+    let mut texts = Vec::new();
+    for (kind, name) in [(OverlayKind::Providers, "providers.toml"), (OverlayKind::Llm, "llm.toml")] {
+        let file = root.join(name);
+        match read(&file) {
+            Ok(text) => texts.push((kind, file.display().to_string(), text)),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+            Err(cause) => {
+                return Err(Problem::new(format!("{} cannot be read", file.display()))
+                    .cause(cause.to_string())
+                    .into());
+            }
+        }
+    }
+    if let Some((file, text)) = configuration {
+        texts.push((OverlayKind::Harn, file.display().to_string(), text.to_owned()));
+    }
+    let files: Vec<OverlayFile<'_>> =
+        texts.iter().map(|(kind, path, text)| OverlayFile { kind: *kind, path, text }).collect();
+    Catalog::builtin()
+        .overlaid(&files)
+        .map_err(|error| Problem::new(error.to_string()).hint("docs/models.md describes these tables").into())
 }
 
 fn read(file: &Path) -> std::io::Result<String> {
@@ -177,7 +218,9 @@ mod tests {
         let warnings = parse("[theme]\ndark = true\n").unwrap().warnings;
         assert_eq!(
             warnings,
-            ["harn.toml, line 1: `theme` is unknown and ignored; known are [permissions] and [budget]"]
+            [
+                "harn.toml, line 1: `theme` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]] and [[models]]"
+            ]
         );
     }
 }

@@ -56,7 +56,7 @@ impl Host {
         for warning in &config.warnings {
             warn_line(format_args!("warning: {warning}"));
         }
-        let choice = ModelChoice::of(place.scripted_model)?;
+        let choice = ModelChoice::of(place.scripted_model, &config.catalog)?;
         let setup = Setup {
             data: place.data.to_owned(),
             root: place.root.to_owned(),

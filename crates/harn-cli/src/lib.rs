@@ -54,6 +54,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Keys { command } => commands::keys::run(command),
         Command::Undo(args) => commands::undo::run(&args),
         Command::Policy { command } => commands::policy::run(command),
+        Command::Models { command } => commands::models::models(command),
+        Command::Providers { command } => commands::models::providers(command),
         Command::Log { command } => commands::log::run(command),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Explain { code } => commands::explain::run(code.as_deref()),

@@ -11,7 +11,8 @@ use harn_engine::{Engine, EngineOptions};
 use harn_harness::{Harness, HarnessProjection};
 use harn_log::owner::OwnerLock;
 use harn_log::sqlite::{self, SqliteLog};
-use harn_model::{Model, Models, OfflineModel, ScriptedModel};
+use harn_model::catalog::{Because, Catalog, DefaultModel, MODEL_VARIABLE};
+use harn_model::{Model, Models, OfflineModel, ScriptedModel, Transport, TransportOptions, connect};
 
 use crate::config::Config;
 
@@ -22,20 +23,53 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
-    /// The scripted model when a file is given, else the offline one.
-    pub fn of(script: Option<&Path>) -> Result<Self> {
-        script.map_or_else(|| Ok(Self::offline()), Self::scripted)
+    /// The scripted model when a file is given; else what the environment and the configuration ask for; else the
+    /// offline one.
+    pub fn of(script: Option<&Path>, catalog: &Catalog) -> Result<Self> {
+        if let Some(file) = script {
+            return Self::scripted(file);
+        }
+        let asked = environment(MODEL_VARIABLE);
+        if asked.as_deref().is_some_and(|asked| asked == "offline" || asked.starts_with("offline:")) {
+            return Ok(Self::offline(&format!("{MODEL_VARIABLE} asks for it")));
+        }
+        match catalog.default_for(&environment)? {
+            Some(chosen) => Self::provided(&chosen),
+            None => {
+                Ok(Self::offline("no provider has a key; it understands a few requests and needs no network"))
+            }
+        }
     }
 
-    pub fn offline() -> Self {
-        let reason = "no provider is supported yet; it understands a few requests and needs no network";
+    pub fn offline(reason: &str) -> Self {
         Self { model: Arc::new(OfflineModel), reason: reason.into() }
+    }
+
+    fn provided(chosen: &DefaultModel<'_>) -> Result<Self> {
+        let model = connect(&chosen.model, &environment, &transport()?)?;
+        let reason = match &chosen.because {
+            Because::Variable => format!("{MODEL_VARIABLE} asks for it"),
+            Because::Configuration => "the configuration asks for it".to_owned(),
+            Because::Key(name) => format!("{name} has a key for it"),
+        };
+        Ok(Self { model: Arc::new(model), reason })
     }
 
     pub fn scripted(file: &Path) -> Result<Self> {
         let model = ScriptedModel::from_file(file)?;
         Ok(Self { model: Arc::new(model), reason: format!("its answers are read from {}", file.display()) })
     }
+}
+
+/// A variable of our environment, unless it is empty.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Connections to providers: through the proxies of the environment, trusting `HARN_CA_FILE` beside the system.
+pub fn transport() -> Result<Transport> {
+    let ca_file = environment("HARN_CA_FILE").map(PathBuf::from);
+    Ok(Transport::new(&TransportOptions { ca_file, ..TransportOptions::default() })?)
 }
 
 /// What a harness is made from.

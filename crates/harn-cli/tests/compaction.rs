@@ -46,7 +46,9 @@ fn last_call(listener: &Listener) -> Vec<String> {
 
 fn shortened(message: &ChatMessage) -> String {
     match message {
-        ChatMessage::User { text } | ChatMessage::System { text } | ChatMessage::Assistant { text, .. } => {
+        ChatMessage::User { text, .. }
+        | ChatMessage::System { text }
+        | ChatMessage::Assistant { text, .. } => {
             text.lines().next().unwrap_or_default().chars().take(30).collect()
         }
         ChatMessage::Tool { output, .. } => output.clone(),

@@ -51,6 +51,8 @@ impl Certificates {
 
     fn serve(&self, bind: &str, certificate: &str, key: &str) -> Command {
         let mut command = Command::new(HARN);
+        // Whatever keys the environment has, no test talks to a provider.
+        command.env("HARN_LLM_MODEL", "offline");
         command
             .args(["serve", "--bind", bind, "--tls-cert", certificate, "--tls-key", key])
             .current_dir(self.path())
@@ -88,6 +90,8 @@ impl Certificates {
 
     fn run(&self, args: &[&str]) -> Output {
         let mut command = Command::new(HARN);
+        // Whatever keys the environment has, no test talks to a provider.
+        command.env("HARN_LLM_MODEL", "offline");
         command.args(args).current_dir(self.path()).env_remove("HARN_URL").env("HARN_API_KEY", KEY);
         command.output().unwrap()
     }

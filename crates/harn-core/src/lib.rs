@@ -16,6 +16,7 @@ pub mod message;
 pub mod ports;
 pub mod resource;
 pub mod run;
+mod thinking;
 pub mod time;
 pub mod tool;
 

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Usage};
+use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Thinking, Usage};
 use harn_core::message::Message;
 use harn_core::run::{
     Compaction, Completion, Effect, EffectKey, Limits, Program, Request, RunEnd, RunRecord, Seam, Step,
@@ -114,7 +114,7 @@ impl AgentLoop {
     }
 
     fn hear(&mut self, delivered: &[Message]) {
-        let heard = delivered.iter().map(|message| ChatMessage::User { text: text_of(&message.parts) });
+        let heard = delivered.iter().map(|message| ChatMessage::user(text_of(&message.parts)));
         Arc::make_mut(&mut self.messages).extend(heard);
     }
 
@@ -136,9 +136,11 @@ impl AgentLoop {
         let request = ModelRequest {
             model: self.model.clone(),
             system: compact::SUMMARISER.into(),
-            messages: Arc::new(vec![ChatMessage::User { text }]),
+            messages: Arc::new(vec![ChatMessage::user(text)]),
             tools: Arc::from([]),
             max_output_tokens: self.limits.max_output_tokens,
+            thinking: Thinking::Auto,
+            output_schema: None,
         };
         Step::Waiting(vec![Effect { key: self.key("llm", "compact"), request: Request::Model(request) }])
     }
@@ -175,14 +177,19 @@ impl AgentLoop {
             messages: Arc::clone(&self.messages),
             tools: Arc::clone(&self.tools),
             max_output_tokens: self.limits.max_output_tokens,
+            thinking: Thinking::Auto,
+            output_schema: None,
         };
         Step::Waiting(vec![Effect { key: self.key("llm", SCOPE), request: Request::Model(request) }])
     }
 
     fn answered(&mut self, answer: &ModelAnswer) -> Step {
         self.usage += answer.usage;
-        let said =
-            ChatMessage::Assistant { text: answer.text.clone(), tool_calls: answer.tool_calls.clone() };
+        let said = ChatMessage::Assistant {
+            text: answer.text.clone(),
+            tool_calls: answer.tool_calls.clone(),
+            thoughts: answer.thoughts.clone(),
+        };
         Arc::make_mut(&mut self.messages).push(said);
         if !answer.text.is_empty() {
             self.text.clone_from(&answer.text);
@@ -347,7 +354,8 @@ fn as_message(result: ToolResult, failures: u32) -> ChatMessage {
             "\n[Exactly this call has now failed {failures} times. Do something else, or say what is in the way.]"
         ));
     }
-    ChatMessage::Tool { call_id: result.call_id, name: result.name, outcome: result.outcome, output }
+    let ToolResult { call_id, name, outcome, .. } = result;
+    ChatMessage::Tool { call_id, name, outcome, output, media: Vec::new() }
 }
 
 /// Stop reasons that are not the end of a turn. An unknown one is never taken for success.

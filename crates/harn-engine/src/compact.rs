@@ -50,8 +50,8 @@ pub fn as_text(dropped: &[ChatMessage], limits: &Limits) -> String {
     for message in dropped {
         let (who, said) = match message {
             ChatMessage::System { text } => ("system".to_owned(), text.clone()),
-            ChatMessage::User { text } => ("person".to_owned(), text.clone()),
-            ChatMessage::Assistant { text, tool_calls } => {
+            ChatMessage::User { text, .. } => ("person".to_owned(), text.clone()),
+            ChatMessage::Assistant { text, tool_calls, .. } => {
                 let calls = tool_calls.iter().map(|call| {
                     let args = serde_json::Value::Object(call.args.clone()).to_string();
                     format!("\n[calls {} with {}]", call.name, shortened(&args))
@@ -111,7 +111,7 @@ pub fn compaction(messages: &[ChatMessage], split: usize, summary: Option<&str>,
 
 /// What stands in the place of the dropped messages.
 pub fn stand_in(summary: &str) -> ChatMessage {
-    ChatMessage::User { text: summary.to_owned() }
+    ChatMessage::user(summary)
 }
 
 /// Artifacts and files that the dropped part names, so that nothing becomes unfindable.
@@ -119,12 +119,12 @@ fn references(dropped: &[ChatMessage]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for message in dropped {
         match message {
-            ChatMessage::Assistant { text, tool_calls } => {
+            ChatMessage::Assistant { text, tool_calls, .. } => {
                 artifacts(text, &mut found);
                 let paths = tool_calls.iter().filter_map(|call| call.args.get("path")?.as_str());
                 found.extend(paths.map(|path| format!("file {path}")));
             }
-            ChatMessage::System { text } | ChatMessage::User { text } => artifacts(text, &mut found),
+            ChatMessage::System { text } | ChatMessage::User { text, .. } => artifacts(text, &mut found),
             ChatMessage::Tool { output, .. } => artifacts(output, &mut found),
         }
     }

@@ -1,6 +1,6 @@
 //! How many tokens a conversation has, without the model's own tokenizer: a fair guess, and a careful one.
 
-use harn_core::chat::{ChatMessage, ModelRequest};
+use harn_core::chat::{ChatMessage, Media, ModelRequest};
 use harn_core::tool::ToolSpec;
 
 /// What each message costs beside its text.
@@ -29,16 +29,25 @@ fn tool_size(tool: &ToolSpec) -> u64 {
 
 fn size(message: &ChatMessage) -> u64 {
     match message {
-        ChatMessage::System { text } | ChatMessage::User { text } => text.len() as u64,
-        ChatMessage::Assistant { text, tool_calls } => {
+        ChatMessage::System { text } => text.len() as u64,
+        ChatMessage::User { text, media } => text.len() as u64 + media_size(media),
+        ChatMessage::Assistant { text, tool_calls, thoughts } => {
             let calls = tool_calls.iter().map(|call| {
                 let args = call.args.iter().map(|(name, value)| name.len() as u64 + json_size(value));
                 call.name.len() as u64 + args.sum::<u64>()
             });
-            text.len() as u64 + calls.sum::<u64>()
+            let thought = thoughts.iter().map(|thought| json_size(&thought.opaque));
+            text.len() as u64 + calls.sum::<u64>() + thought.sum::<u64>()
         }
-        ChatMessage::Tool { output, .. } => output.len() as u64,
+        ChatMessage::Tool { output, media, .. } => output.len() as u64 + media_size(media),
     }
+}
+
+/// Providers count pixels and pages, not bytes; this is a large image or a few pages.
+const PER_MEDIUM: u64 = 6400;
+
+fn media_size(media: &[Media]) -> u64 {
+    media.len() as u64 * PER_MEDIUM
 }
 
 fn json_size(value: &serde_json::Value) -> u64 {

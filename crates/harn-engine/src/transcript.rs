@@ -21,12 +21,12 @@ pub fn conversation(history: &[Message]) -> Vec<ChatMessage> {
             join(&mut chat, &mut asked);
         }
         match message.role {
-            Role::User => chat.push(ChatMessage::User { text: text_of(&message.parts) }),
+            Role::User => chat.push(ChatMessage::user(text_of(&message.parts))),
             Role::System => chat.push(ChatMessage::System { text: text_of(&message.parts) }),
             Role::Assistant | Role::Agent => {
                 let tool_calls = calls_of(&message.parts);
                 asked.extend(tool_calls.iter().map(|call| Asked { call: call.clone(), result: None }));
-                chat.push(ChatMessage::Assistant { text: text_of(&message.parts), tool_calls });
+                chat.push(ChatMessage::assistant(text_of(&message.parts), tool_calls));
             }
             Role::Tool => note_results(&message.parts, &mut chat, &mut asked),
         }
@@ -39,7 +39,7 @@ fn join(chat: &mut Vec<ChatMessage>, asked: &mut Vec<Asked>) {
     chat.extend(asked.drain(..).map(|Asked { call, result }| {
         let unknown = "The task ended before this call had a result; whether it happened is unknown.";
         let (outcome, output) = result.unwrap_or_else(|| (ToolOutcome::Interrupted, unknown.into()));
-        ChatMessage::Tool { call_id: call.id, name: call.name, outcome, output }
+        ChatMessage::Tool { call_id: call.id, name: call.name, outcome, output, media: Vec::new() }
     }));
 }
 
@@ -60,7 +60,7 @@ fn note_results(parts: &[Part], chat: &mut Vec<ChatMessage>, asked: &mut [Asked]
             match asked.iter_mut().find(|asked| asked.call.id == *tool_call_id) {
                 Some(asked) => asked.result = Some((outcome, plain(output))),
                 // A result that nobody asked for was appended by a client; as text it cannot break anything.
-                None => chat.push(ChatMessage::User { text: plain(output) }),
+                None => chat.push(ChatMessage::user(plain(output))),
             }
         }
     }

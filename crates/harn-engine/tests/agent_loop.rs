@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Usage};
+use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Thought, Usage};
 use harn_core::message::{Message, MessageInput};
 use harn_core::run::{Completion, Effect, EffectKey, Limits, Manifest, Program, Request, RunRecord, Step};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
@@ -74,9 +74,15 @@ fn answer(text: &str, calls: &[(&str, &str)], stop: StopReason) -> Completion {
     let call =
         |(id, name): &(&str, &str)| ToolCall { id: (*id).into(), name: (*name).into(), args: args(name) };
     let tool_calls = calls.iter().map(call).collect();
-    let usage = Usage { input_tokens: 10, output_tokens: 1 };
+    let usage = Usage::new(10, 1);
     Completion::Model {
-        answer: ModelAnswer { text: text.into(), thinking: "secret".into(), tool_calls, stop, usage },
+        answer: ModelAnswer {
+            text: text.into(),
+            thinking: "secret".into(),
+            tool_calls,
+            usage,
+            ..ModelAnswer::stopped(stop)
+        },
     }
 }
 
@@ -191,6 +197,34 @@ fn reads_go_side_by_side_and_everything_else_alone() {
 }
 
 #[test]
+fn the_thoughts_of_an_answer_go_back_to_the_model_with_it() {
+    let thought = Thought {
+        provider: "anthropic".into(),
+        text: "secret".into(),
+        opaque: json!({ "signature": "signed" }),
+    };
+    let mut program = AgentLoop::new(&record(9, vec![said("hello")]));
+    program.start();
+    program.resume(&EffectKey::new("inbox", "before_model", 1), &inbox(&[]));
+    let Completion::Model { answer: mut thoughtful } = answer("I look.", &[("a", "read_file")], ToolUse)
+    else {
+        panic!("it is an answer");
+    };
+    thoughtful.thoughts = vec![thought.clone()];
+    program.resume(&EffectKey::new("llm", "main", 1), &Completion::Model { answer: thoughtful.clone() });
+    program.resume(&EffectKey::new("tool", "main", 1), &result("a", "read_file"));
+    let step = program.resume(&EffectKey::new("inbox", "before_model", 2), &inbox(&[]));
+    let Step::Waiting(effects) = step else { panic!("it is not done") };
+    let Request::Model(request) = &effects[0].request else { panic!("it asks the model") };
+    let expected = ChatMessage::Assistant {
+        text: "I look.".into(),
+        tool_calls: thoughtful.tool_calls,
+        thoughts: vec![thought],
+    };
+    assert_eq!(request.messages[1], expected);
+}
+
+#[test]
 fn results_are_joined_in_call_order_whatever_order_they_came_in() {
     let mut program = AgentLoop::new(&record(9, vec![said("hello")]));
     program.start();
@@ -208,7 +242,7 @@ fn results_are_joined_in_call_order_whatever_order_they_came_in() {
         .iter()
         .map(|message| match message {
             ChatMessage::Tool { call_id, .. } => call_id.clone(),
-            ChatMessage::User { text } => text.clone(),
+            ChatMessage::User { text, .. } => text.clone(),
             other => format!("{other:?}").chars().take(9).collect(),
         })
         .collect();
@@ -322,7 +356,7 @@ fn compacting(summary: Completion) -> (AgentLoop, harn_core::run::Compaction) {
     let step = program.resume(&key("inbox:before_model:1"), &inbox(&[]));
     assert_eq!(shown(&step), "llm:compact:1");
     let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
-    let ChatMessage::User { text } = &call.messages[0] else { panic!("one message") };
+    let ChatMessage::User { text, .. } = &call.messages[0] else { panic!("one message") };
     assert!(text.contains("person: 1 see") && call.tools.is_empty(), "{text}");
     let step = program.resume(&key("llm:compact:1"), &summary);
     let Request::Compact(compaction) = request_of(step) else { panic!("it compacts") };
@@ -344,8 +378,8 @@ fn a_conversation_that_fills_the_window_gives_way_to_a_summary() {
     let step = program.resume(&key("compact:main:1"), &done);
     assert_eq!(shown(&step), "llm:main:1");
     let Request::Model(call) = request_of(step) else { panic!("it asks the model") };
-    assert_eq!(call.messages[0], ChatMessage::User { text: compaction.summary.to_string() });
-    assert_eq!(call.messages[2], ChatMessage::User { text: "and now?".into() });
+    assert_eq!(call.messages[0], ChatMessage::user(compaction.summary.to_string()));
+    assert_eq!(call.messages[2], ChatMessage::user("and now?"));
     assert_eq!(call.messages.len(), 3);
 }
 

@@ -34,6 +34,60 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The cause, without the words that every error of this kind begins with.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Auth { message }
+            | Self::PermissionDenied { message }
+            | Self::NotFound { message }
+            | Self::InvalidRequest { message }
+            | Self::ContextTooLong { message }
+            | Self::RateLimited { message, .. }
+            | Self::Overloaded { message }
+            | Self::Timeout { message }
+            | Self::ContentFilter { message }
+            | Self::Network { message }
+            | Self::Malformed { message }
+            | Self::CutStream { message } => message,
+        }
+    }
+
+    /// The same error with another cause.
+    #[must_use]
+    pub fn with_message(mut self, new: String) -> Self {
+        match &mut self {
+            Self::Auth { message }
+            | Self::PermissionDenied { message }
+            | Self::NotFound { message }
+            | Self::InvalidRequest { message }
+            | Self::ContextTooLong { message }
+            | Self::RateLimited { message, .. }
+            | Self::Overloaded { message }
+            | Self::Timeout { message }
+            | Self::ContentFilter { message }
+            | Self::Network { message }
+            | Self::Malformed { message }
+            | Self::CutStream { message } => *message = new,
+        }
+        self
+    }
+
+    /// What a status of HTTP means when the provider says nothing more precise.
+    pub fn from_status(status: u16, message: String) -> Self {
+        match status {
+            401 => Self::Auth { message },
+            402 | 403 => Self::PermissionDenied { message },
+            404 | 410 => Self::NotFound { message },
+            408 | 504 => Self::Timeout { message },
+            413 => Self::ContextTooLong { message },
+            429 => Self::RateLimited { message, retry_after_ms: None },
+            451 => Self::ContentFilter { message },
+            400..=499 => Self::InvalidRequest { message },
+            500..=599 => Self::Overloaded { message },
+            _ => Self::Malformed { message },
+        }
+    }
+
     /// The stable name of this kind, for journals and clients.
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,23 +1,40 @@
 //! Models behind one streaming interface: what a model is, what it streams, and where to find one.
 
+pub mod catalog;
+mod codec;
 mod collect;
+mod connect;
 mod error;
+mod http;
 mod offline;
 mod pieces;
+pub mod providers;
 pub mod scripted;
+mod thinking;
+pub mod wire;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::Stream;
 use harn_core::budget::Price;
-use harn_core::chat::{ModelRef, ModelRequest, StopReason, Usage};
+use harn_core::chat::{ModelRef, ModelRequest, PartialCall, ProviderToolUse, StopReason, Thought, Usage};
 use serde_json::{Map, Value};
 
+pub use codec::{
+    Auth, Capabilities, Codec, Credential, Decoder, Delivery, Framing, Headers, HttpCall, StructuredOutput,
+    Target, ThinkingKind,
+};
 pub use collect::collect;
+pub use connect::{ConnectError, connect};
 pub use error::ModelError;
+pub use http::{
+    AfterContent, HttpModel, HttpOptions, Limiter, Proxy, RateLimits, RetryPolicy, Transport, TransportError,
+    TransportOptions,
+};
 pub use offline::OfflineModel;
 pub use scripted::{ScriptError, ScriptedModel};
+pub use thinking::nearest;
 
 /// Something that answers a conversation.
 pub trait Model: Send + Sync {
@@ -53,13 +70,22 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = Result<Chunk, ModelError>> + Se
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chunk {
     Text(String),
+    /// Reasoning in words, for those who may see it. `Thought` is what goes back to the provider.
     Thinking(String),
+    /// A whole block of reasoning.
+    Thought(Thought),
     /// A whole call: a model holds it back until its arguments are complete.
     ToolCall {
         id: String,
         name: String,
         args: Map<String, Value>,
     },
+    /// A call whose arguments broke off, or never were JSON. An error or a stop other than success follows.
+    PartialCall(PartialCall),
+    /// A tool that the provider ran by itself.
+    ProviderTool(ProviderToolUse),
+    /// The call is made anew: all that came before is void. Only where the caller allowed it.
+    Restart,
     /// What was used since the previous `Usage` of this stream; they add up.
     Usage(Usage),
     /// Always the last chunk, so that a reader need not wait for the connection to close.

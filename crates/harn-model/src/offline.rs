@@ -57,18 +57,18 @@ fn answer(request: &ModelRequest) -> ModelAnswer {
     // A system message among the others is a note about the conversation, not a turn in it.
     let newest = request.messages.iter().rev().find(|message| !matches!(message, ChatMessage::System { .. }));
     let (text, tool_calls) = match newest {
-        Some(ChatMessage::User { text }) => obey(text, request),
+        Some(ChatMessage::User { text, .. }) => obey(text, request),
         Some(ChatMessage::Tool { .. }) => (summary::of_turn(&request.messages), Vec::new()),
         // Obeying an old request once more would repeat its effects.
         Some(ChatMessage::Assistant { .. }) => (NOTHING_NEW.to_owned(), Vec::new()),
         Some(ChatMessage::System { .. }) | None => (INTRODUCTION.to_owned(), Vec::new()),
     };
     let stop = if tool_calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-    let usage = Usage {
-        input_tokens: tokens(letters(&request.system) + request.messages.iter().map(size).sum::<usize>()),
-        output_tokens: tokens(letters(&text) + tool_calls.iter().map(call_size).sum::<usize>()),
-    };
-    ModelAnswer { text, thinking: String::new(), tool_calls, stop, usage }
+    let usage = Usage::new(
+        tokens(letters(&request.system) + request.messages.iter().map(size).sum::<usize>()),
+        tokens(letters(&text) + tool_calls.iter().map(call_size).sum::<usize>()),
+    );
+    ModelAnswer { text, tool_calls, usage, ..ModelAnswer::stopped(stop) }
 }
 
 fn obey(text: &str, request: &ModelRequest) -> (String, Vec<ToolCall>) {
@@ -115,8 +115,8 @@ fn letters(text: &str) -> usize {
 
 fn size(message: &ChatMessage) -> usize {
     match message {
-        ChatMessage::System { text } | ChatMessage::User { text } => letters(text),
-        ChatMessage::Assistant { text, tool_calls } => {
+        ChatMessage::System { text } | ChatMessage::User { text, .. } => letters(text),
+        ChatMessage::Assistant { text, tool_calls, .. } => {
             letters(text) + tool_calls.iter().map(call_size).sum::<usize>()
         }
         ChatMessage::Tool { output, .. } => letters(output),

@@ -105,7 +105,7 @@ impl Script {
 
 fn user_text(message: &ChatMessage) -> Option<&str> {
     match message {
-        ChatMessage::User { text } => Some(text),
+        ChatMessage::User { text, .. } => Some(text),
         ChatMessage::System { .. } | ChatMessage::Assistant { .. } | ChatMessage::Tool { .. } => None,
     }
 }

@@ -46,6 +46,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("DELETE /v1/permissions/rules/{rule_id}", "as above"),
     ("GET /v1/permissions/history", "as above"),
     ("POST /v1/permissions/check", "as above"),
+    ("GET /v1/provider-catalog", "a later public document's"),
     ("GET /v1/keys", "ours: keys are made and revoked while the server runs"),
     ("POST /v1/keys", "as above"),
     ("DELETE /v1/keys/{key_id}", "as above"),

@@ -10,6 +10,7 @@ use harn_client::Client;
 use harn_harness::HarnessProjection;
 use harn_log::owner::current_owner;
 use harn_log::sqlite;
+use harn_model::catalog::{Availability, Catalog};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
@@ -21,7 +22,7 @@ use crate::args::{DoctorArgs, TargetArgs};
 use crate::config::Config;
 use crate::connect::{owner, remote};
 use crate::output::{Table, Tone, counted, plain};
-use crate::wiring::{ModelChoice, own_guard};
+use crate::wiring::{ModelChoice, environment, own_guard};
 
 /// A larger log takes longer to check than anybody wants to wait for this command.
 const QUICK_CHECK: u64 = 64 << 20;
@@ -114,19 +115,40 @@ async fn examine(target: &TargetArgs) -> Vec<Finding> {
     findings
 }
 
-fn configured(target: &TargetArgs) -> Vec<Finding> {
-    let model = match ModelChoice::of(target.scripted_model.as_deref()) {
+fn model(target: &TargetArgs, catalog: &Catalog) -> Finding {
+    match ModelChoice::of(target.scripted_model.as_deref(), catalog) {
         Ok(choice) => {
             let model = choice.model.reference();
             ok("model", format!("{}/{}: {}", model.provider, model.model, choice.reason))
         }
-        Err(error) => problem("model", format!("{error:#}"), "check the file of the scripted model"),
-    };
+        Err(error) => {
+            problem("model", format!("{error:#}"), "mend it, or choose another model with HARN_LLM_MODEL")
+        }
+    }
+}
+
+/// Which providers could be used. Whether a key is right shows with the first call.
+fn providers(catalog: &Catalog) -> Finding {
+    let rows = catalog.usable(&environment);
+    let ready = rows.iter().filter(|row| row.status == Availability::Available);
+    let ready: Vec<String> = ready
+        .map(|row| match &row.key_env {
+            Some(name) => format!("{} ({name})", row.provider),
+            None => row.provider.clone(),
+        })
+        .collect();
+    match ready.is_empty() {
+        true => ok("providers", "none has a key; `harn providers list` says which variables to set"),
+        false => ok("providers", format!("{}; `harn providers test` tries one", ready.join(", "))),
+    }
+}
+
+fn configured(target: &TargetArgs) -> Vec<Finding> {
     let config = match Config::load(&target.root(), target.config.as_deref()) {
         Ok(config) => config,
         Err(error) => {
             let to_do = "mend that line; docs/config.md describes the file";
-            return vec![problem("config", error.to_string(), to_do), model];
+            return vec![problem("config", error.to_string(), to_do)];
         }
     };
     let mut findings = vec![match &config.file {
@@ -135,7 +157,8 @@ fn configured(target: &TargetArgs) -> Vec<Finding> {
     }];
     findings
         .extend(config.warnings.iter().map(|told| warning("config", told, "remove it, or mend its name")));
-    findings.push(model);
+    findings.push(model(target, &config.catalog));
+    findings.push(providers(&config.catalog));
     let rules: usize = config.permissions.layers().iter().map(|layer| layer.rules.len()).sum();
     findings.push(match rules {
         0 => ok("permissions", "no rules of your own; agents ask before they change anything"),

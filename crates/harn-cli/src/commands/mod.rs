@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod explain;
 pub mod keys;
 pub mod log;
+pub mod models;
 pub mod policy;
 pub mod serve;
 pub mod sessions;

@@ -16,6 +16,7 @@ use super::{say, wait_for};
 use crate::args::ServeArgs;
 use crate::host::{GRACE, Host, Place};
 use crate::problem::Problem;
+use crate::wiring::environment;
 
 pub fn run(args: ServeArgs) -> Result<ExitCode> {
     wait_for(serve(args))
@@ -43,6 +44,7 @@ async fn serve(args: ServeArgs) -> Result<ExitCode> {
     let options = ServeOptions {
         public_url: url.clone(),
         rate_limit: NonZeroU32::new(args.rate_limit),
+        provider_catalog: host.config.catalog.export_for(&environment),
         ..Default::default()
     };
     host.listen_locally(&options, Some(url.clone()))?;

@@ -88,6 +88,7 @@ fn at_a_terminal_the_request_is_shown_and_asked_about() {
 fn converse(project: &Project, args: &[&str], typed: &str) -> String {
     let pair = native_pty_system().openpty(PtySize { rows: 50, cols: 200, ..PtySize::default() }).unwrap();
     let mut command = CommandBuilder::new(HARN);
+    command.env("HARN_LLM_MODEL", "offline");
     command.args(["--color", "never"]);
     command.args(args);
     command.cwd(project.path());

@@ -48,7 +48,7 @@ fn problems_are_found_without_changing_anything() {
     );
     assert_eq!(
         complaints(&project, &["--scripted-model", "absent.json"]),
-        told("model: problem: check the file of the scripted model")
+        told("model: problem: mend it, or choose another model with HARN_LLM_MODEL")
     );
     let database = data.join("harn.db");
     fs::write(&database, "no database at all, but long enough to be taken for one, perhaps").unwrap();

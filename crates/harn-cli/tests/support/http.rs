@@ -183,6 +183,8 @@ pub async fn respond(api: &Api, request: &Value, body: Value) -> Answer {
 pub fn bare(folder: &Path, flags: &[&str]) -> Command {
     std::fs::create_dir_all(folder.join("work")).unwrap();
     let mut command = Command::new(HARN);
+    // Whatever keys the environment has, no test talks to a provider.
+    command.env("HARN_LLM_MODEL", "offline");
     command.args(["serve", "--bind", "127.0.0.1:0"]).args(flags);
     command.arg("--data").arg(folder.join("data")).arg("--root").arg(folder.join("work"));
     command.env("HARN_SERVE_API_KEY", KEY).stdout(Stdio::piped());

@@ -21,6 +21,8 @@ pub struct Server {
 pub fn command(folder: &Path) -> Command {
     std::fs::create_dir_all(folder.join("work")).unwrap();
     let mut command = Command::new(HARN);
+    // Whatever keys the environment has, no test talks to a provider.
+    command.env("HARN_LLM_MODEL", "offline");
     command
         .args(["serve", "--bind", "127.0.0.1:0", "--rate-limit", "0"])
         .arg("--data")

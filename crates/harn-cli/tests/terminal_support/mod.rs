@@ -63,6 +63,8 @@ impl Stage {
     /// In pipes.
     pub fn piped(&self, args: &[&str], input: &str) -> Output {
         let mut command = Command::new(HARN);
+        // Whatever keys the environment has, no test talks to a provider.
+        command.env("HARN_LLM_MODEL", "offline");
         command.args(self.args(args)).current_dir(self.work()).env("TERM", "xterm-256color");
         for name in CLEAN {
             command.env_remove(name);
@@ -118,6 +120,7 @@ impl Terminal {
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(HARN);
+        command.env("HARN_LLM_MODEL", "offline");
         command.args(args);
         command.cwd(folder);
         for name in CLEAN {
@@ -277,6 +280,8 @@ pub struct Served {
 impl Served {
     fn start(stage: &Stage) -> Self {
         let mut command = Command::new(HARN);
+        // Whatever keys the environment has, no test talks to a provider.
+        command.env("HARN_LLM_MODEL", "offline");
         command.args(stage.args(&["serve", "--bind", "127.0.0.1:0"])).current_dir(stage.work());
         command.env("HARN_SERVE_API_KEY", KEY).stdout(std::process::Stdio::piped());
         let mut server = command.spawn().unwrap();

@@ -88,7 +88,8 @@ mod tests {
     use super::*;
 
     fn result(name: &str, outcome: ToolOutcome, output: &str) -> ChatMessage {
-        ChatMessage::Tool { call_id: "call_1".into(), name: name.into(), outcome, output: output.into() }
+        let (call_id, name, output) = ("call_1".into(), name.into(), output.into());
+        ChatMessage::Tool { call_id, name, outcome, output, media: vec![] }
     }
 
     #[test]
@@ -121,12 +122,12 @@ mod tests {
 
     #[test]
     fn only_the_results_of_the_current_turn_are_told_and_all_of_them() {
-        let user = |text: &str| ChatMessage::User { text: text.into() };
+        let user = |text: &str| ChatMessage::user(text);
         let messages = [
             user("read a"),
             result("old", ToolOutcome::Ok, "1"),
             user("read b"),
-            ChatMessage::Assistant { text: String::new(), tool_calls: vec![] },
+            ChatMessage::assistant("", vec![]),
             result("first", ToolOutcome::Ok, "2"),
             result("second", ToolOutcome::Denied, ""),
         ];

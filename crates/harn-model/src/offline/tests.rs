@@ -23,11 +23,13 @@ fn request(messages: Vec<ChatMessage>, tools: &[&str]) -> ModelRequest {
         messages: messages.into(),
         tools: tools.iter().map(spec).collect(),
         max_output_tokens: 1000,
+        thinking: Default::default(),
+        output_schema: None,
     }
 }
 
 fn user(text: &str) -> ChatMessage {
-    ChatMessage::User { text: text.into() }
+    ChatMessage::user(text)
 }
 
 fn call(id: &str, path: &str) -> ToolCall {
@@ -36,12 +38,12 @@ fn call(id: &str, path: &str) -> ToolCall {
 }
 
 fn called(calls: Vec<ToolCall>) -> ChatMessage {
-    ChatMessage::Assistant { text: String::new(), tool_calls: calls }
+    ChatMessage::assistant("", calls)
 }
 
 fn result(id: &str) -> ChatMessage {
     let (call_id, name, output) = (id.into(), "read_file".into(), r#"{"content":"hello"}"#.into());
-    ChatMessage::Tool { call_id, name, outcome: ToolOutcome::Ok, output }
+    ChatMessage::Tool { call_id, name, outcome: ToolOutcome::Ok, output, media: vec![] }
 }
 
 async fn answered(messages: Vec<ChatMessage>) -> ModelAnswer {
@@ -52,11 +54,9 @@ async fn answered(messages: Vec<ChatMessage>) -> ModelAnswer {
 async fn commands_become_numbered_calls_of_one_answer() {
     let answer = answered(vec![user("read a\nread b")]).await;
     let expected = ModelAnswer {
-        text: String::new(),
-        thinking: String::new(),
         tool_calls: vec![call("call_1", "a"), call("call_2", "b")],
-        stop: StopReason::ToolUse,
-        usage: Usage { input_tokens: 5, output_tokens: 10 },
+        usage: Usage::new(5, 10),
+        ..ModelAnswer::stopped(StopReason::ToolUse)
     };
     assert_eq!(answer, expected);
 }

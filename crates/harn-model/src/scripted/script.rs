@@ -132,6 +132,12 @@ struct CallFile {
 struct UsageFile {
     input_tokens: u64,
     output_tokens: u64,
+    #[serde(default)]
+    cached_tokens: u64,
+    #[serde(default)]
+    cache_write_tokens: u64,
+    #[serde(default)]
+    thinking_tokens: u64,
 }
 
 impl TryFrom<ResponseFile> for Response {
@@ -181,6 +187,12 @@ impl CallFile {
 
 impl UsageFile {
     fn into_usage(self) -> Usage {
-        Usage { input_tokens: self.input_tokens, output_tokens: self.output_tokens }
+        Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cached_tokens: self.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            thinking_tokens: self.thinking_tokens,
+        }
     }
 }

@@ -11,11 +11,11 @@ use super::*;
 use crate::collect;
 
 fn user(text: &str) -> ChatMessage {
-    ChatMessage::User { text: text.into() }
+    ChatMessage::user(text)
 }
 
 fn assistant() -> ChatMessage {
-    ChatMessage::Assistant { text: "earlier".into(), tool_calls: vec![] }
+    ChatMessage::assistant("earlier", vec![])
 }
 
 fn stream(script: &str, messages: Vec<ChatMessage>) -> ModelStream {
@@ -26,6 +26,8 @@ fn stream(script: &str, messages: Vec<ChatMessage>) -> ModelStream {
         messages: messages.into(),
         tools: [].into(),
         max_output_tokens: 100,
+        thinking: Default::default(),
+        output_schema: None,
     };
     model.stream(request)
 }
@@ -49,7 +51,7 @@ async fn a_full_response_is_streamed_in_order() {
         Chunk::Text("cd".into()),
         Chunk::ToolCall { id: "c1".into(), name: "read_file".into(), args },
         Chunk::ToolCall { id: "c2".into(), name: "ls".into(), args: Map::new() },
-        Chunk::Usage(Usage { input_tokens: 1, output_tokens: 2 }),
+        Chunk::Usage(Usage::new(1, 2)),
         Chunk::Stop(StopReason::ToolUse),
     ];
     assert_eq!(chunks, expected);
@@ -93,6 +95,8 @@ async fn the_same_call_gives_the_same_answer_however_often_it_is_made() {
         messages: vec![user("go")].into(),
         tools: [].into(),
         max_output_tokens: 100,
+        thinking: Default::default(),
+        output_schema: None,
     };
     for _ in 0..3 {
         assert_eq!(collect(model.stream(request.clone())).await.unwrap().text, "one");

@@ -29,7 +29,10 @@ pub fn public_routes() -> OpenApiRouter<Arc<Edge>> {
 }
 
 pub fn routes() -> OpenApiRouter<Arc<Edge>> {
-    OpenApiRouter::new().routes(routes!(get_runtime)).routes(routes!(list_capabilities))
+    OpenApiRouter::new()
+        .routes(routes!(get_runtime))
+        .routes(routes!(list_capabilities))
+        .routes(routes!(get_provider_catalog))
 }
 
 /// What is served, in the order in which people ask for it.
@@ -117,6 +120,13 @@ async fn get_runtime(State(edge): Shared, Caller(actor): Caller) -> Answer<Runti
         task_count: census.map(|census| census.tasks),
         capabilities: capabilities(),
     }))
+}
+
+/// The providers and models that this runtime knows (provider catalog v2).
+#[utoipa::path(get, path = "/v1/provider-catalog", tag = "Runtime",
+    responses((status = 200, body = Object, content_type = "application/json")))]
+async fn get_provider_catalog(State(edge): Shared, Caller(_): Caller) -> Json<serde_json::Value> {
+    Json(edge.options.provider_catalog.clone())
 }
 
 /// What is served.

@@ -1,0 +1,103 @@
+//! A request as the body of a Chat Completions call.
+
+use harn_core::chat::ModelRequest;
+use harn_core::tool::ToolSpec;
+use serde_json::{Map, Value, json};
+
+use super::dialect::{Dialect, flag};
+use super::messages::{Conversation, messages};
+use super::schema::DROPPED_BY_AZURE;
+use super::shape::{Asked, Strictness, asked};
+use super::thinking;
+use crate::{Delivery, Framing, HttpCall, ModelError, Target};
+
+pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
+    let dialect = Dialect::of(target)?;
+    let shape = asked(request, &target.capabilities, strictness(dialect, target)?);
+    let said =
+        thinking::said(request.thinking, &target.capabilities.thinking, dialect, request.max_output_tokens);
+    let conversation = Conversation {
+        system: &shape.instructions(&request.system),
+        messages: &request.messages,
+        target,
+        dialect,
+        back: dialect.reasoning_back(target)?,
+        thinking: request.thinking,
+        tag: said.tag,
+    };
+    let mut body = Map::new();
+    body.insert("model".into(), target.model.as_str().into());
+    body.insert("messages".into(), messages(&conversation).into());
+    if request.max_output_tokens > 0 {
+        body.insert(dialect.max_tokens_field(target)?.into(), request.max_output_tokens.into());
+    }
+    let is_streamed = target.delivery == Delivery::Streamed;
+    body.insert("stream".into(), is_streamed.into());
+    if is_streamed && flag(target, "stream_usage", true)? {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    add_tools(request, target, &shape, &mut body);
+    if let Some(format) = response_format(&shape) {
+        body.insert("response_format".into(), format);
+    }
+    body.extend(said.fields);
+    let framing = if is_streamed { Framing::Events } else { Framing::Whole };
+    Ok(HttpCall { path: dialect.path(target)?, headers: Vec::new(), body: body.into(), framing })
+}
+
+pub(super) fn strictness(dialect: Dialect, target: &Target) -> Result<Strictness, ModelError> {
+    let also_dropped = if dialect == Dialect::Azure { DROPPED_BY_AZURE } else { &[] };
+    let is_strict = dialect.strict_schema(target)?;
+    Ok(if is_strict { Strictness::Strict { also_dropped } } else { Strictness::AsIs })
+}
+
+fn add_tools(request: &ModelRequest, target: &Target, shape: &Asked<'_>, body: &mut Map<String, Value>) {
+    if !target.capabilities.tools {
+        return;
+    }
+    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    if let Asked::Tool { wanted, name } = shape {
+        // With other tools at hand the model may use them first, but a call it has to be.
+        let choice = if tools.is_empty() {
+            json!({"type": "function", "function": {"name": name}})
+        } else {
+            "required".into()
+        };
+        body.insert("tool_choice".into(), choice);
+        tools.push(function(name, "Gives the answer.", &wanted.schema));
+    }
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    function(&spec.name, &spec.description, &spec.input_schema)
+}
+
+fn function(name: &str, description: &str, schema: &Value) -> Value {
+    let function = json!({"name": name, "description": description, "parameters": parameters(schema)});
+    json!({"type": "function", "function": function})
+}
+
+/// A schema of arguments always is one of an object with properties: servers refuse anything less.
+pub(in crate::providers) fn parameters(schema: &Value) -> Value {
+    let mut schema = schema.as_object().cloned().unwrap_or_default();
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| json!({}));
+    schema.into()
+}
+
+fn response_format(shape: &Asked<'_>) -> Option<Value> {
+    match shape {
+        Asked::Native { wanted, schema, strict, .. } => {
+            let mut format = json!({"name": wanted.name, "schema": schema});
+            if let Some(strict) = strict {
+                format["strict"] = (*strict).into();
+            }
+            Some(json!({"type": "json_schema", "json_schema": format}))
+        }
+        Asked::JsonMode(_) => Some(json!({"type": "json_object"})),
+        Asked::Nothing | Asked::Tool { .. } | Asked::Prompt(_) => None,
+    }
+}
