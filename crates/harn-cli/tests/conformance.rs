@@ -182,7 +182,7 @@ async fn artifacts_events_and_branches_are_read_back() {
 
 /// Splits a stream as the public client does: at blank lines, every piece a frame of three fields.
 async fn raw_frames(api: &Api, path: &str, wanted: usize) -> Vec<Value> {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = harn_testkit::http().build().unwrap();
     let request = client.get(format!("{}{path}", api.base)).bearer_auth(KEY);
     let request = request.header("Harn-Agents-Protocol-Version", PROTOCOL_VERSION);
     let mut response = request.header("Accept", "text/event-stream").send().await.unwrap();

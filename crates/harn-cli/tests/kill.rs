@@ -31,7 +31,7 @@ struct Ledger {
 
 /// Sends a keyed POST without judging the answer; `None` when the connection broke.
 async fn post(url: &str, path: &str, key: &str, body: &Value) -> Option<Value> {
-    let answer = reqwest::Client::builder()
+    let answer = harn_testkit::http()
         .no_proxy()
         .build()
         .unwrap()

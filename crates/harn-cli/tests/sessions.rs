@@ -412,7 +412,7 @@ async fn a_quorum_of_reviewers_has_to_agree() {
 }
 
 async fn download(api: &Api, artifact: &str, range: &str) -> (u16, String, String) {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = harn_testkit::http().build().unwrap();
     let request = client.get(format!("{}/v1/artifacts/{artifact}/content", api.base)).bearer_auth(KEY);
     let request = request.header("Harn-Agents-Protocol-Version", PROTOCOL_VERSION).header("Range", range);
     let response = request.send().await.unwrap();

@@ -12,7 +12,9 @@ mod compare;
 mod contract;
 mod shared;
 
-pub use client::{Answer, Api, Call, EventStream, PROTOCOL_VERSION, SseFrame, SseParser, VERSION_HEADER};
+pub use client::{
+    Answer, Api, Call, EventStream, PROTOCOL_VERSION, SseFrame, SseParser, VERSION_HEADER, http,
+};
 pub use compare::{Difference, Kind, compare, unexplained};
 pub use contract::{PublicApi, Violation};
 pub use shared::shared_data;

@@ -67,7 +67,12 @@ impl RetryPolicy {
         let bound = self.base.saturating_mul(2_u32.saturating_pow(made.saturating_sub(1))).min(self.cap);
         let part = bound.as_secs_f64() * chance;
         let jitter = Duration::try_from_secs_f64(part).unwrap_or(bound).min(bound);
-        let wait = asked.unwrap_or_default().saturating_add(jitter);
+        // Some providers say it in the body of the refusal, or within a stream.
+        let told = match error {
+            ModelError::RateLimited { retry_after_ms: Some(told), .. } => Some(Duration::from_millis(*told)),
+            _ => None,
+        };
+        let wait = asked.or(told).unwrap_or_default().saturating_add(jitter);
         (elapsed.saturating_add(wait) <= self.total).then_some(wait)
     }
 }
