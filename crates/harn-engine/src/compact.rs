@@ -7,6 +7,7 @@ use std::sync::Arc;
 use harn_core::chat::ChatMessage;
 use harn_core::run::{Compaction, CompactionStrategy, Limits};
 
+use crate::large::middle_cut;
 use crate::tokens;
 
 /// Of a tool's output, a summariser needs no more than its beginning and end.
@@ -64,20 +65,11 @@ pub fn as_text(dropped: &[ChatMessage], limits: &Limits) -> String {
     }
     // A summariser has the same window: what does not fit is cut from the middle.
     let room = usize::try_from(threshold(limits).saturating_mul(3)).unwrap_or(usize::MAX);
-    middle_cut(&text, room)
+    middle_cut(&text, room / 2, room / 2)
 }
 
 fn shortened(text: &str) -> String {
-    middle_cut(text, SHOWN_OUTPUT)
-}
-
-fn middle_cut(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    let head = text.floor_char_boundary(limit / 2);
-    let tail = text.ceil_char_boundary(text.len() - limit / 2);
-    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
+    middle_cut(text, SHOWN_OUTPUT / 2, SHOWN_OUTPUT / 2)
 }
 
 /// The compaction itself. References are listed by us, whatever the model wrote.

@@ -30,7 +30,7 @@ fn shorten_field(
     let (kind, mime_type, bytes) = match field {
         Value::String(text) => {
             let whole = std::mem::take(text);
-            *text = head_and_tail(&whole);
+            *text = middle_cut(&whole, HEAD, SHOWN - HEAD);
             (ArtifactKind::Log, "text/plain; charset=utf-8", whole.into_bytes())
         }
         Value::Array(items) => {
@@ -55,9 +55,13 @@ fn shorten_field(
     Some(shown)
 }
 
-fn head_and_tail(text: &str) -> String {
-    let head = text.floor_char_boundary(HEAD);
-    let tail = text.ceil_char_boundary(text.len() - (SHOWN - HEAD));
+/// At most so many bytes of the beginning and of the end, and how many are missing between them.
+pub fn middle_cut(text: &str, head: usize, tail: usize) -> String {
+    if text.len() <= head.saturating_add(tail) {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(head);
+    let tail = text.ceil_char_boundary(text.len() - tail);
     format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
