@@ -88,7 +88,9 @@ impl SqliteLog {
         self.commands.lock().take();
         // The last connection to go removes the write-ahead log; let that be the writer's.
         self.readers.idle.lock().clear();
-        if let Some(thread) = self.writer.lock().take() {
+        // A job that held the last reference drops it on the writer's own thread, which ends by itself.
+        let thread = self.writer.lock().take();
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != std::thread::current().id()) {
             let _ = thread.join();
         }
     }
