@@ -24,6 +24,11 @@ pub async fn post(client: &Client, path: &str, body: &impl Serialize) -> Result<
     Ok(request.send().await?.ok()?.value()?)
 }
 
+pub async fn patch(client: &Client, path: &str, body: &impl Serialize) -> Result<Value> {
+    let request = client.request(Method::PATCH, path).json(body).idempotency_key(&unique());
+    Ok(request.send().await?.ok()?.value()?)
+}
+
 pub async fn delete(client: &Client, path: &str) -> Result<()> {
     client.request(Method::DELETE, path).idempotency_key(&unique()).send().await?.ok()?;
     Ok(())

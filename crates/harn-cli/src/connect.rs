@@ -120,6 +120,7 @@ async fn host(target: &TargetArgs, stay: Stay) -> Result<Connection> {
         allowed_roots: &[],
         config: target.config.as_deref(),
         scripted_model: target.scripted_model.as_deref(),
+        record_model: target.record_model.as_deref(),
         max_log_bytes: None,
     };
     let mut host = Host::open(place).await?;

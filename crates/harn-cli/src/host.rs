@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use harn_log::{LogError, sqlite};
+use harn_model::{ModelSource, Recording};
 use harn_serve::{ServeOptions, Trust, router, serve_in_process, serve_unix};
 use tokio::io::DuplexStream;
 use tokio::net::UnixListener;
@@ -16,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::Config;
 use crate::output::warn_line;
-use crate::wiring::{ModelChoice, Running, Setup, own_guard, start_with};
+use crate::wiring::{ModelChoice, Running, Setup, own_guard, recorded_source, recording, source, start_with};
 
 /// How long running effects and requests may take to finish when we are told to stop.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -31,6 +32,7 @@ pub struct Place<'a> {
     pub allowed_roots: &'a [PathBuf],
     pub config: Option<&'a Path>,
     pub scripted_model: Option<&'a Path>,
+    pub record_model: Option<&'a Path>,
     pub max_log_bytes: Option<u64>,
 }
 
@@ -40,6 +42,7 @@ pub struct Host {
     /// Why its model is the one that it is.
     pub model_reason: String,
     pub config: Config,
+    recording: Option<Arc<Recording>>,
     data: PathBuf,
     local: Option<LocalSocket>,
 }
@@ -56,12 +59,20 @@ impl Host {
         for warning in &config.warnings {
             warn_line(format_args!("warning: {warning}"));
         }
-        let choice = ModelChoice::of(place.scripted_model, &config.catalog)?;
+        let catalog = source(&config.catalog);
+        let recording = place.record_model.map(recording).transpose()?;
+        let mut choice = ModelChoice::of(place.scripted_model, &catalog)?;
+        let mut source: Arc<dyn ModelSource> = catalog;
+        if let Some(recording) = &recording {
+            choice = choice.recorded(recording);
+            source = recorded_source(source, recording);
+        }
         let setup = Setup {
             data: place.data.to_owned(),
             root: place.root.to_owned(),
             allowed_roots: place.allowed_roots.to_vec(),
             model: choice.model,
+            source: Some(source),
             guard: own_guard()?,
             log: sqlite::Options {
                 max_bytes: place.max_log_bytes,
@@ -71,7 +82,7 @@ impl Host {
         };
         let running = start_with(setup, &config).await?;
         let data = place.data.to_owned();
-        Ok(Self { running, model_reason: choice.reason, config, data, local: None })
+        Ok(Self { running, model_reason: choice.reason, config, recording, data, local: None })
     }
 
     /// Serves the local socket and tells other processes where it is, and the URL if there is one.
@@ -103,8 +114,14 @@ impl Host {
             }
         };
         tokio::join!(answered, self.running.harness.drain(GRACE));
-        let log = Arc::clone(&self.running.log);
-        let _ = tokio::task::spawn_blocking(move || log.close()).await;
+        let (log, recording) = (Arc::clone(&self.running.log), self.recording);
+        let closing = move || {
+            log.close();
+            if let Some(recording) = recording {
+                recording.flush();
+            }
+        };
+        let _ = tokio::task::spawn_blocking(closing).await;
     }
 }
 

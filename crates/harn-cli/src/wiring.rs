@@ -5,14 +5,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use harn_core::Workspace;
+use harn_core::chat::ModelRef;
 use harn_engine::guard::GuardCommand;
 use harn_engine::tools::ConfinedFiles;
 use harn_engine::{Engine, EngineOptions};
 use harn_harness::{Harness, HarnessProjection};
 use harn_log::owner::OwnerLock;
 use harn_log::sqlite::{self, SqliteLog};
-use harn_model::catalog::{Because, Catalog, DefaultModel, MODEL_VARIABLE};
-use harn_model::{Model, Models, OfflineModel, ScriptedModel, Transport, TransportOptions, connect};
+use harn_model::catalog::{Because, Catalog, DefaultModel, MODEL_VARIABLE, Resolved};
+use harn_model::{
+    CatalogSource, Model, ModelSource, Models, OfflineModel, Recording, RecordingModel, Redact,
+    ScriptedModel, Transport, TransportOptions,
+};
 
 use crate::config::Config;
 
@@ -25,7 +29,7 @@ pub struct ModelChoice {
 impl ModelChoice {
     /// The scripted model when a file is given; else what the environment and the configuration ask for; else the
     /// offline one.
-    pub fn of(script: Option<&Path>, catalog: &Catalog) -> Result<Self> {
+    pub fn of(script: Option<&Path>, source: &CatalogSource) -> Result<Self> {
         if let Some(file) = script {
             return Self::scripted(file);
         }
@@ -33,8 +37,8 @@ impl ModelChoice {
         if asked.as_deref().is_some_and(|asked| asked == "offline" || asked.starts_with("offline:")) {
             return Ok(Self::offline(&format!("{MODEL_VARIABLE} asks for it")));
         }
-        match catalog.default_for(&environment)? {
-            Some(chosen) => Self::provided(&chosen),
+        match source.catalog().default_for(&environment)? {
+            Some(chosen) => Self::provided(source, &chosen),
             None => {
                 Ok(Self::offline("no provider has a key; it understands a few requests and needs no network"))
             }
@@ -45,8 +49,8 @@ impl ModelChoice {
         Self { model: Arc::new(OfflineModel), reason: reason.into() }
     }
 
-    fn provided(chosen: &DefaultModel<'_>) -> Result<Self> {
-        let model = connect(&chosen.model, &environment, &transport()?)?;
+    fn provided(source: &CatalogSource, chosen: &DefaultModel<'_>) -> Result<Self> {
+        let model = source.connect_to(&chosen.model)?;
         let reason = match &chosen.because {
             Because::Variable => format!("{MODEL_VARIABLE} asks for it"),
             Because::Configuration => "the configuration asks for it".to_owned(),
@@ -59,6 +63,39 @@ impl ModelChoice {
         let model = ScriptedModel::from_file(file)?;
         Ok(Self { model: Arc::new(model), reason: format!("its answers are read from {}", file.display()) })
     }
+
+    /// The same model, and its answers are recorded.
+    pub fn recorded(self, recording: &Arc<Recording>) -> Self {
+        let reason = format!("{}; its answers are recorded in {}", self.reason, recording.path().display());
+        Self { model: Arc::new(RecordingModel::new(self.model, Arc::clone(recording))), reason }
+    }
+}
+
+/// A recording into this file, of which policy says what is secret.
+pub fn recording(file: &Path) -> Result<Arc<Recording>> {
+    let redact: Redact = Arc::new(|text| harn_policy::redact(text).into_owned());
+    Ok(Recording::open(file, redact)?)
+}
+
+/// Models of a source, whose answers are recorded like those of the first choice.
+struct Recorded {
+    source: Arc<dyn ModelSource>,
+    recording: Arc<Recording>,
+}
+
+impl ModelSource for Recorded {
+    fn resolve(&self, selector: &str) -> Result<ModelRef, String> {
+        self.source.resolve(selector)
+    }
+
+    fn connect(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
+        let model = self.source.connect(reference)?;
+        Some(Arc::new(RecordingModel::new(model, Arc::clone(&self.recording))))
+    }
+}
+
+pub fn recorded_source(source: Arc<dyn ModelSource>, recording: &Arc<Recording>) -> Arc<dyn ModelSource> {
+    Arc::new(Recorded { source, recording: Arc::clone(recording) })
 }
 
 /// A variable of our environment, unless it is empty.
@@ -68,8 +105,17 @@ pub fn environment(name: &str) -> Option<String> {
 
 /// Connections to providers: through the proxies of the environment, trusting `HARN_CA_FILE` beside the system.
 pub fn transport() -> Result<Transport> {
+    Ok(Transport::new(&transport_options())?)
+}
+
+fn transport_options() -> TransportOptions {
     let ca_file = environment("HARN_CA_FILE").map(PathBuf::from);
-    Ok(Transport::new(&TransportOptions { ca_file, ..TransportOptions::default() })?)
+    TransportOptions { ca_file, ..TransportOptions::default() }
+}
+
+/// The models of a catalog, to be called with the keys of our environment.
+pub fn source(catalog: &Catalog) -> Arc<CatalogSource> {
+    Arc::new(CatalogSource::new(catalog.clone(), environment, transport_options()))
 }
 
 /// What a harness is made from.
@@ -78,6 +124,8 @@ pub struct Setup {
     pub root: PathBuf,
     pub allowed_roots: Vec<PathBuf>,
     pub model: Arc<dyn Model>,
+    /// Where models come from that runs ask for by name; none for the catalog of the configuration.
+    pub source: Option<Arc<dyn ModelSource>>,
     pub guard: GuardCommand,
     pub log: sqlite::Options,
 }
@@ -117,8 +165,13 @@ pub async fn start_with(setup: Setup, config: &Config) -> Result<Running> {
     hidden.push(setup.data.canonicalize()?);
     guard.args.push(hidden);
     let model = setup.model.reference();
-    let models = Models::new(vec![setup.model, Arc::new(OfflineModel)]);
-    let engine = Engine::new(EngineOptions::new(models, model, guard));
+    let source = setup.source.unwrap_or_else(|| source(&config.catalog));
+    let models = Models::new(vec![setup.model, Arc::new(OfflineModel)]).with_source(source);
+    let mut engine = EngineOptions::new(models, model, guard);
+    let fallbacks = config.catalog.fallbacks_for(&environment)?;
+    engine.fallbacks = fallbacks.iter().map(Resolved::reference).collect();
+    engine.fallback_on = config.catalog.fallback_on();
+    let engine = Engine::new(engine);
     let mut options = harn_harness::Options::new(root);
     options.allowed_roots = allowed_roots;
     options.permissions = config.permissions.clone();

@@ -31,8 +31,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "harn-conformance",
         ],
     ),
-    // Only ever a dev-dependency.
+    // Only ever a dependency of tests and of the tool for those who work on Harn.
     ("harn-testkit", &[]),
+    ("harn-xtask", &["harn-core", "harn-model", "harn-testkit"]),
 ];
 
 fn root() -> PathBuf {

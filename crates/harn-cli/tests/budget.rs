@@ -62,7 +62,7 @@ async fn a_call_that_could_go_beyond_the_budget_is_not_made() {
     let running = open(folder.path(), scripted(&script()), Default::default()).await.unwrap();
     let cases = [
         (json!({ "tokens": 12_000 }), "budget.tokens", "may use 12000 tokens"),
-        (json!({ "usd": 0.02 }), "budget.usd", "may cost $0.020000"),
+        (json!({ "usd": 0.02 }), "budget.usd", "may cost $0.02;"),
     ];
     for (budget, rule, words) in cases {
         let session = session(&running).await;
@@ -87,6 +87,38 @@ async fn a_call_that_could_go_beyond_the_budget_is_not_made() {
         assert_eq!(spent["cost"]["input_tokens"], 100 * answers);
         let dollars = answers as f64 * 200.0 / 1e6;
         assert!((spent["cost"]["total"].as_f64().unwrap() - dollars).abs() < 1e-9, "{spent}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_in_money_ends_where_costs_can_no_longer_be_counted() {
+    let read = json!({ "tool_calls": [{ "id": "r", "name": "list_dir", "args": {} }],
+                       "usage": { "input_tokens": 100, "output_tokens": 50, "cache_write_tokens": 5 } });
+    let script = |price: Value| json!({ "responses": [read, { "text": "Done." }], "price": price });
+    let cases = [
+        (
+            json!({ "input": 1, "output": 1, "up_to": 10 }),
+            0,
+            "The price of scripted:scripted-1 is not known for a prompt of up to",
+        ),
+        // The first answer wrote to a cache, and nobody knows what that costs.
+        (
+            json!({ "input": 1, "output": 1 }),
+            100,
+            "This run has made calls whose cost is not known, so a budget in money",
+        ),
+    ];
+    for (price, used, words) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let running = open(folder.path(), scripted(&script(price)), Default::default()).await.unwrap();
+        let budget = json!({ "metadata": { "budget": { "usd": 5 } } });
+        let task = submit(&running, session(&running).await, "read", budget).await;
+        let task = ended(&running.harness, &task.id).await;
+        let failure = task.failure.clone().unwrap();
+        assert_eq!(failure.code, "budget_exhausted");
+        assert!(failure.message.starts_with(words), "{}", failure.message);
+        let cost = outcome(&running.harness, &task).await["cost"].clone();
+        assert_eq!((&cost["input_tokens"], cost["total"].is_null()), (&json!(used), used > 0), "{cost}");
     }
 }
 

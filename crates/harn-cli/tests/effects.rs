@@ -55,6 +55,7 @@ async fn open(folder: &Path, permissions: PermissionsFile) -> Running {
         root,
         allowed_roots: Vec::new(),
         model: scripted(&script()),
+        source: None,
         guard: guard(),
         log: Default::default(),
     };

@@ -1,16 +1,6 @@
 //! The same task on every provider: whatever the wire format, the run is the same.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
-#[path = "../../harn-model/tests/fakes/anthropic.rs"]
-mod anthropic;
-#[path = "../../harn-model/tests/fakes/gemini.rs"]
-mod gemini;
-#[path = "../../harn-model/tests/fakes/ollama.rs"]
-mod ollama;
-#[path = "../../harn-model/tests/fakes/openai_chat.rs"]
-mod openai_chat;
-#[path = "../../harn-model/tests/fakes/openai_responses.rs"]
-mod openai_responses;
 mod support;
 
 use std::sync::Arc;
@@ -24,6 +14,7 @@ use harn_model::providers::ollama::OllamaCodec;
 use harn_model::providers::openai_chat::OpenAiChatCodec;
 use harn_model::providers::openai_responses::OpenAiResponsesCodec;
 use harn_model::{Auth, Codec, Credential, HttpModel, Model, Target, Transport, TransportOptions};
+use harn_testkit::providers::{anthropic, gemini, ollama, openai_chat, openai_responses};
 use serde_json::{Value, json};
 use support::{alice, open, request, transcript, user};
 
@@ -77,24 +68,24 @@ fn told(entry: &JournalEntry) -> String {
 async fn a_task_with_tools_runs_the_same_on_every_provider() {
     let args = json!({ "path": "notes.txt" });
     let usage = json!({ "input_tokens": 9, "output_tokens": 3 });
-    let first = anthropic::FakeAnthropic::start(vec![
-        json!({ "content": [{ "type": "tool_use", "id": "toolu_1", "name": "read_file", "input": args }],
-                "stop_reason": "tool_use", "usage": usage }),
-        json!({ "content": [{ "type": "text", "text": ANSWER }], "stop_reason": "end_turn", "usage": usage }),
+    let first = anthropic::Fake::start(vec![
+        anthropic::Turn::Answer(json!({ "content": [{ "type": "tool_use", "id": "toolu_1", "name": "read_file", "input": args }],
+                "stop_reason": "tool_use", "usage": usage })),
+        anthropic::Turn::Answer(json!({ "content": [{ "type": "text", "text": ANSWER }], "stop_reason": "end_turn", "usage": usage })),
     ])
     .await;
     let chat = openai_chat::Fake::start(vec![
-        openai_chat::Said {
+        openai_chat::Turn::Answer(openai_chat::Said {
             calls: vec![("call_1", "read_file", args.clone())],
             finish: "tool_calls",
             ..Default::default()
-        },
-        openai_chat::Said { text: ANSWER, finish: "stop", ..Default::default() },
+        }),
+        openai_chat::Turn::Answer(openai_chat::Said { text: ANSWER, finish: "stop", ..Default::default() }),
     ])
     .await;
     let responses = openai_responses::Fake::start(vec![
-        vec![openai_responses::call("call_1", "read_file", &args)],
-        vec![openai_responses::message(ANSWER)],
+        openai_responses::Turn::Answer(vec![openai_responses::call("call_1", "read_file", &args)]),
+        openai_responses::Turn::Answer(vec![openai_responses::message(ANSWER)]),
     ])
     .await;
     let part = |part: Value| {

@@ -1,4 +1,4 @@
-//! What a run may spend, what it has spent, and what a model costs.
+//! What a run may spend, and what it has spent.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,47 +27,79 @@ impl Budget {
 }
 
 /// Tokens and money.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spend {
     pub input_tokens: u64,
     pub output_tokens: u64,
-    pub micro_usd: u64,
+    /// Millionths of a US dollar. None is unknown, and so is every sum with it.
+    pub micro_usd: Option<u64>,
+}
+
+impl Default for Spend {
+    fn default() -> Self {
+        Self { input_tokens: 0, output_tokens: 0, micro_usd: Some(0) }
+    }
 }
 
 impl Spend {
     pub fn tokens(self) -> u64 {
-        self.input_tokens + self.output_tokens
+        self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
 impl std::ops::AddAssign for Spend {
+    /// Counts come from outside, so a sum that is too large stays at the largest count.
     fn add_assign(&mut self, other: Self) {
-        self.input_tokens += other.input_tokens;
-        self.output_tokens += other.output_tokens;
-        self.micro_usd += other.micro_usd;
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.micro_usd = self.micro_usd.zip(other.micro_usd).map(|(sum, more)| sum.saturating_add(more));
     }
 }
 
-impl std::ops::SubAssign for Spend {
-    fn sub_assign(&mut self, other: Self) {
-        self.input_tokens = self.input_tokens.saturating_sub(other.input_tokens);
-        self.output_tokens = self.output_tokens.saturating_sub(other.output_tokens);
-        self.micro_usd = self.micro_usd.saturating_sub(other.micro_usd);
+/// Millionths of a US dollar for people: cents always, smaller amounts as far as there are any.
+pub fn dollars(micro: u64) -> String {
+    if micro == 0 {
+        return "$0".into();
     }
+    let text = format!("${}.{:06}", micro / 1_000_000, micro % 1_000_000);
+    let cents = text.len() - 4;
+    let end = text.trim_end_matches('0').len().max(cents);
+    text[..end].to_owned()
 }
 
-/// What a model costs, in millionths of a US dollar per million tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Price {
-    pub input: u64,
-    pub output: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Price {
-    /// Rounded up: a budget is never overspent by rounding.
-    pub fn cost(self, input_tokens: u64, output_tokens: u64) -> u64 {
-        let exact = u128::from(input_tokens) * u128::from(self.input)
-            + u128::from(output_tokens) * u128::from(self.output);
-        u64::try_from(exact.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    #[test]
+    fn money_is_shown_as_exactly_as_it_is_known() {
+        let cases = [
+            (0, "$0"),
+            (1, "$0.000001"),
+            (120, "$0.00012"),
+            (10_000, "$0.01"),
+            (1_500_000, "$1.50"),
+            (2_000_000, "$2.00"),
+        ];
+        for (micro, text) in cases {
+            assert_eq!(dollars(micro), text);
+        }
+    }
+
+    #[test]
+    fn a_sum_with_something_unknown_is_unknown_and_none_overflows() {
+        let known = |micro| Spend { input_tokens: 1, output_tokens: 2, micro_usd: Some(micro) };
+        let sum = |parts: &[Spend]| {
+            let mut sum = Spend::default();
+            parts.iter().for_each(|part| sum += *part);
+            sum
+        };
+        assert_eq!(
+            sum(&[known(3), known(4)]),
+            Spend { input_tokens: 2, output_tokens: 4, micro_usd: Some(7) }
+        );
+        let unknown = Spend { micro_usd: None, ..known(0) };
+        assert_eq!(sum(&[known(3), unknown, known(4)]).micro_usd, None);
+        assert_eq!(sum(&[known(u64::MAX), known(1)]).micro_usd, Some(u64::MAX));
     }
 }

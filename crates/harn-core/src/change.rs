@@ -91,7 +91,7 @@ pub struct Change {
     pub after: Option<Node>,
 }
 
-/// Content that is too large to be shown whole. It becomes an artifact of the task.
+/// Content that is too large for a result, or no text. It becomes an artifact of the task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attachment {
     pub id: ArtifactId,

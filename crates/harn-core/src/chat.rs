@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ArtifactId;
 pub use crate::thinking::{Thinking, UnknownThinking};
 use crate::tool::{ToolCall, ToolOutcome, ToolSpec};
 
@@ -46,6 +47,14 @@ impl ChatMessage {
     pub fn assistant(text: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
         Self::Assistant { text: text.into(), tool_calls, thoughts: Vec::new() }
     }
+
+    /// What goes with the message besides words.
+    pub fn media(&self) -> &[Media] {
+        match self {
+            Self::User { media, .. } | Self::Tool { media, .. } => media,
+            Self::System { .. } | Self::Assistant { .. } => &[],
+        }
+    }
 }
 
 /// An image or a document that goes with a message.
@@ -64,6 +73,9 @@ pub enum MediaSource {
     Data(String),
     /// An address that the provider can fetch by itself.
     Url(String),
+    /// Content that this harness keeps; filled in before a call. Programs and journals hold nothing else, so that
+    /// neither grows with what people show.
+    Artifact(ArtifactId),
 }
 
 /// A block of a provider's reasoning. It goes back to the same provider as it came, because providers check their own
@@ -244,11 +256,13 @@ mod tests {
             media: vec![
                 image(MediaSource::Data("AAAA".into())),
                 image(MediaSource::Url("https://a/b".into())),
+                image(MediaSource::Artifact("artifact_1".into())),
             ],
         };
         let written = serde_json::to_value(&message).unwrap();
         assert_eq!(written["media"][0], json!({"mime_type": "image/png", "data": "AAAA"}));
         assert_eq!(written["media"][1], json!({"mime_type": "image/png", "url": "https://a/b"}));
+        assert_eq!(written["media"][2], json!({"mime_type": "image/png", "artifact": "artifact_1"}));
         assert_eq!(serde_json::from_value::<ChatMessage>(written).unwrap(), message);
 
         let opaque = json!({"type": "thinking", "signature": "sig"});

@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
+use crate::chat::{ModelRef, Thinking};
 use crate::run::{Answer, Change, EffectKey, Entry, Image, Node, Reply, RunRecord, Seam};
 use crate::tool::ToolSpec;
-use crate::{AutonomyTier, Error, Persona, Result};
+use crate::{Artifact, ArtifactId, AutonomyTier, Error, Persona, Result};
 
 /// Why a run's commit was refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,12 @@ pub trait RunPort: Send + Sync {
     async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError>;
     /// Keeps content under its hash, durably, before a commit refers to it.
     async fn keep(&self, blobs: Vec<bytes::Bytes>) -> Result<(), RunError>;
+    /// What is known of an artifact, if the run may see it: one of its workspace, and an internal one only of its
+    /// own session.
+    async fn artifact_record(&self, id: &ArtifactId) -> Result<Option<Artifact>, RunError>;
+    /// The content of such an artifact; none as well where nothing was uploaded. It can be large: look at the record
+    /// first.
+    async fn artifact(&self, id: &ArtifactId) -> Result<Option<bytes::Bytes>, RunError>;
     /// Whether policy lets the run read a file of its workspace, for tools that look at many.
     fn may_read(&self, path: &str) -> bool;
     /// Whether a `TakeInbox` at this seam would deliver anything now.
@@ -66,13 +73,23 @@ pub struct Setting<'a> {
     /// The workspace's folder; none for a workspace without files.
     pub root: Option<&'a str>,
     pub budget: Budget,
+    /// The selector of the model that was asked for; none for the configured one.
+    pub model: Option<&'a str>,
+    /// How much it is to think; none for as it does by itself.
+    pub thinking: Option<Thinking>,
+    /// Selectors of the models to ask when that one fails; none for the configured ones.
+    pub fallbacks: Option<&'a [String]>,
 }
 
 /// Runs tasks. Implemented by the engine.
 #[async_trait]
 pub trait Runner: Send + Sync {
-    /// What a new run would be started with.
-    fn image(&self, setting: &Setting<'_>) -> Image;
+    /// What a new run would be started with. The error says which of the wanted models there is not, and what to do.
+    fn image(&self, setting: &Setting<'_>) -> Result<Image, String>;
+    /// The model of runs that ask for none.
+    fn model(&self) -> ModelRef;
+    /// The model that a selector means. The error says what is wrong with it, with the nearest names.
+    fn resolve(&self, selector: &str) -> Result<ModelRef, String>;
     /// Every tool there is, for listings.
     fn tools(&self) -> Arc<[ToolSpec]>;
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit;

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use crate::budget::{Budget, Price, Spend};
+pub use crate::budget::{Budget, Spend};
 pub use crate::change::{Attachment, Change, MutationScope, MutationSession, Node, Plan, Stash, WritePlan};
-use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, Usage};
+use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, Thinking, Usage};
 use crate::decision::EffectKind;
 pub use crate::decision::{Decision, Verdict};
 use crate::hash::Sha256Hash;
 use crate::message::Message;
+use crate::price::Prices;
 use crate::resource::{AutonomyTier, Failure};
+use crate::route::{ChosenBy, FallbackOn, Route};
 use crate::tool::{Class, ToolCall, ToolResult, ToolSpec};
 use crate::{ArtifactId, RequestId, SessionId, TaskId};
 
@@ -212,11 +214,33 @@ pub struct Manifest {
     /// Messages before this log id have given way to a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
+    /// Of the model. None where they are not known.
+    #[serde(default, alias = "price")]
+    pub prices: Option<Prices>,
     #[serde(default)]
-    pub price: Option<Price>,
+    pub thinking: Thinking,
+    #[serde(default)]
+    pub chosen_by: ChosenBy,
+    /// The models that are asked instead, one after the other, when one fails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Route>,
+    /// With which failures they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback_on: Vec<FallbackOn>,
     /// None for a run that cannot change anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutation: Option<MutationSession>,
+}
+
+impl Manifest {
+    /// What a model that this run may call costs. None for one that it was not started with, or whose prices are not
+    /// known.
+    pub fn prices_of(&self, model: &ModelRef) -> Option<Prices> {
+        if *model == self.model {
+            return self.prices;
+        }
+        self.fallbacks.iter().find(|route| route.model == *model).and_then(|route| route.prices)
+    }
 }
 
 /// The summary that stands for the older part of a session's transcript.
@@ -235,8 +259,11 @@ pub struct Image {
     pub program: &'static str,
     pub semantics: u32,
     pub model: ModelRef,
+    pub thinking: Thinking,
     pub limits: Limits,
-    pub price: Option<Price>,
+    pub prices: Option<Prices>,
+    pub fallbacks: Vec<Route>,
+    pub fallback_on: Vec<FallbackOn>,
     pub system_prompt: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::chat::Media;
 use crate::decision::Access;
 
 /// What may be done about an effect that was begun and has no completion after a crash.
@@ -107,4 +108,7 @@ pub struct ToolResult {
     pub name: String,
     pub outcome: ToolOutcome,
     pub output: Value,
+    /// What the model sees besides words. People find it through the ids in `output`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
 }

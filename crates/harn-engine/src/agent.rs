@@ -6,12 +6,16 @@
 //!
 //! Before a call for which the conversation has grown too long, its older part is summarised and gives way. A call
 //! that fails again and again in the same way is pointed out to the model, and in the end it ends the run.
+//!
+//! A model that fails in a way for which another one may help gives way to the next route of the manifest, for the rest
+//! of the run. The call is then made anew, as an effect of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Thinking, Usage};
 use harn_core::message::Message;
+use harn_core::route::{FallbackOn, Route};
 use harn_core::run::{
     Compaction, Completion, Effect, EffectKey, Limits, Program, Request, RunEnd, RunRecord, Seam, Step,
 };
@@ -20,11 +24,12 @@ use harn_core::{ArtifactId, Failure};
 
 use crate::compact;
 use crate::tokens;
-use crate::transcript::{conversation, plain, text_of};
+use crate::transcript::{conversation, plain, user_message};
 
 pub const PROGRAM: &str = "agent_loop";
-/// Raised when the loop would answer an old journal with other effects.
-pub const SEMANTICS: u32 = 2;
+/// Raised when the loop would answer an old journal with other effects. Fallbacks did not raise it: manifests of older
+/// runs have none, and without any a failed call ends the run as before.
+pub const SEMANTICS: u32 = 3;
 /// The tool through which the model asks a person.
 pub const ASK_USER: &str = "ask_user";
 
@@ -58,6 +63,10 @@ struct ToolTurn {
 /// The built-in agent.
 pub struct AgentLoop {
     model: ModelRef,
+    thinking: Thinking,
+    /// The models that have not been asked yet.
+    fallbacks: VecDeque<Route>,
+    fallback_on: Vec<FallbackOn>,
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     limits: Limits,
@@ -79,6 +88,9 @@ impl AgentLoop {
     pub fn new(record: &RunRecord) -> Self {
         Self {
             model: record.manifest.model.clone(),
+            thinking: record.manifest.thinking,
+            fallbacks: record.manifest.fallbacks.iter().cloned().collect(),
+            fallback_on: record.manifest.fallback_on.clone(),
             system: Arc::clone(&record.system_prompt),
             tools: Arc::clone(&record.tools),
             limits: record.manifest.limits,
@@ -114,7 +126,7 @@ impl AgentLoop {
     }
 
     fn hear(&mut self, delivered: &[Message]) {
-        let heard = delivered.iter().map(|message| ChatMessage::user(text_of(&message.parts)));
+        let heard = delivered.iter().map(|message| user_message(&message.parts));
         Arc::make_mut(&mut self.messages).extend(heard);
     }
 
@@ -139,7 +151,7 @@ impl AgentLoop {
             messages: Arc::new(vec![ChatMessage::user(text)]),
             tools: Arc::from([]),
             max_output_tokens: self.limits.max_output_tokens,
-            thinking: Thinking::Auto,
+            thinking: self.thinking,
             output_schema: None,
         };
         Step::Waiting(vec![Effect { key: self.key("llm", "compact"), request: Request::Model(request) }])
@@ -177,10 +189,29 @@ impl AgentLoop {
             messages: Arc::clone(&self.messages),
             tools: Arc::clone(&self.tools),
             max_output_tokens: self.limits.max_output_tokens,
-            thinking: Thinking::Auto,
+            thinking: self.thinking,
             output_schema: None,
         };
         Step::Waiting(vec![Effect { key: self.key("llm", SCOPE), request: Request::Model(request) }])
+    }
+
+    /// After a failed call: turns to the next model, if there is one that may help.
+    fn fall_back(&mut self, failure: &Failure) -> bool {
+        let cause = FallbackOn::of(&failure.code).filter(|cause| self.fallback_on.contains(cause));
+        let Some(cause) = cause else { return false };
+        // What was too long for one model is too long for others that take in no more.
+        let window = self.limits.context_window;
+        let helps = |route: &Route| cause != FallbackOn::ContextTooLong || route.context_window > window;
+        while let Some(route) = self.fallbacks.pop_front() {
+            if helps(&route) {
+                self.model = route.model;
+                self.limits.context_window = route.context_window;
+                self.limits.max_output_tokens = route.max_output_tokens;
+                self.tried_at = 0;
+                return true;
+            }
+        }
+        false
     }
 
     fn answered(&mut self, answer: &ModelAnswer) -> Step {
@@ -296,6 +327,13 @@ impl Program for AgentLoop {
     }
 
     fn resume(&mut self, key: &EffectKey, completion: &Completion) -> Step {
+        let calls = matches!(self.phase, Phase::Model | Phase::Summarising(_));
+        if let Completion::ModelFailed { failure } = completion
+            && calls
+            && self.fall_back(failure)
+        {
+            return self.go_on();
+        }
         match (&self.phase, completion) {
             (Phase::Inbox(Seam::BeforeModel), Completion::Inbox { messages }) => {
                 self.hear(messages);
@@ -354,8 +392,8 @@ fn as_message(result: ToolResult, failures: u32) -> ChatMessage {
             "\n[Exactly this call has now failed {failures} times. Do something else, or say what is in the way.]"
         ));
     }
-    let ToolResult { call_id, name, outcome, .. } = result;
-    ChatMessage::Tool { call_id, name, outcome, output, media: Vec::new() }
+    let ToolResult { call_id, name, outcome, media, .. } = result;
+    ChatMessage::Tool { call_id, name, outcome, output, media }
 }
 
 /// Stop reasons that are not the end of a turn. An unknown one is never taken for success.

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use harn_core::chat::ChatMessage;
+use harn_core::chat::{ChatMessage, Media};
 use harn_core::run::{Compaction, CompactionStrategy, Limits};
 
 use crate::large::middle_cut;
+use crate::media::word;
 use crate::tokens;
 
 /// Of a tool's output, a summariser needs no more than its beginning and end.
@@ -59,13 +60,20 @@ pub fn as_text(dropped: &[ChatMessage], limits: &Limits) -> String {
                 });
                 ("agent".to_owned(), format!("{text}{}", calls.collect::<String>()))
             }
-            ChatMessage::Tool { name, output, .. } => (format!("result of {name}"), shortened(output)),
+            ChatMessage::Tool { name, output, media, .. } => {
+                (format!("result of {name}"), format!("{}{}", shortened(output), named(media)))
+            }
         };
         text.push_str(&format!("\n{who}: {said}\n"));
     }
     // A summariser has the same window: what does not fit is cut from the middle.
     let room = usize::try_from(threshold(limits).saturating_mul(3)).unwrap_or(usize::MAX);
     middle_cut(&text, room / 2, room / 2)
+}
+
+/// A summariser is not shown what the tools showed, only that they did. What people showed is named in their words.
+fn named(media: &[Media]) -> String {
+    media.iter().map(|medium| format!("\n[{}]", word(&medium.mime_type))).collect()
 }
 
 fn shortened(text: &str) -> String {

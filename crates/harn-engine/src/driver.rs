@@ -241,8 +241,8 @@ impl<'a> Driver<'a> {
                 self.decided(key, Request::Model(request), &decision).await
             }
             (After::Model(key, request), _) => {
-                let models = self.options.models.clone();
-                self.running.spawn(async move { (key, call_model(models, request).await.into()) });
+                let (models, port) = (self.options.models.clone(), Arc::clone(&self.port));
+                self.running.spawn(async move { (key, call_model(models, &*port, request).await.into()) });
             }
             (After::Tool(key, call, args, prepared), _) => self.perform(key, call, args, Some(prepared)),
             (After::Nothing | After::Decide(..), _) => {}

@@ -8,6 +8,7 @@ mod compact;
 mod driver;
 pub mod guard;
 mod large;
+mod media;
 mod perform;
 mod prompt;
 mod runner;

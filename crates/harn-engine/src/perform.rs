@@ -17,6 +17,7 @@ use harn_model::{Models, collect};
 use serde_json::{Map, Value, json};
 
 use crate::large;
+use crate::media;
 use crate::tools::{Keep, Prepared, Sight, Tool, ToolContext, ToolFailure, ToolOutput};
 
 /// What came of an effect, and what is recorded with it.
@@ -62,13 +63,14 @@ impl Sight for SightOfRun {
     }
 }
 
-pub async fn call_model(models: Models, request: ModelRequest) -> Completion {
+pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRequest) -> Completion {
     let Some(model) = models.get(&request.model) else {
         let name = format!("{}/{}", request.model.provider, request.model.model);
         let message =
             format!("The model `{name}` that this run was started with is not configured any more.");
         return Completion::ModelFailed { failure: Failure::new("model_unavailable", message) };
     };
+    request.messages = media::fill(port, request.messages).await;
     let stream = model.stream(request.clone());
     match AssertUnwindSafe(collect(stream)).catch_unwind().await {
         Ok(Ok(mut answer)) => {
@@ -115,12 +117,13 @@ pub async fn call_tool(
         tool.perform(&ctx, &args, prepared).await
     };
     match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(Ok(ToolOutput { mut value, changes, mut attachments })) => {
+        Ok(Ok(ToolOutput { mut value, changes, mut attachments, media })) => {
             // Before anything is journaled: what has been written down cannot be taken back.
             harn_policy::redact_value(&mut value);
             large::shorten(&mut value, &mut attachments);
             attachments.iter_mut().for_each(redact_attachment);
-            let completion = tool_completion(&call, ToolOutcome::Ok, value);
+            let result = ToolResult { media, ..tool_result(&call, ToolOutcome::Ok, value) };
+            let completion = Completion::Tool { result };
             Performed { completion, changes, attachments }
         }
         Ok(Err(failure)) => failed(&call, &harn_policy::redact(&failure.message)).into(),
@@ -152,6 +155,9 @@ pub fn interrupted(call: &ToolCall) -> Completion {
 }
 
 pub fn tool_completion(call: &ToolCall, outcome: ToolOutcome, output: Value) -> Completion {
-    let (call_id, name) = (call.id.clone(), call.name.clone());
-    Completion::Tool { result: ToolResult { call_id, name, outcome, output } }
+    Completion::Tool { result: tool_result(call, outcome, output) }
+}
+
+fn tool_result(call: &ToolCall, outcome: ToolOutcome, output: Value) -> ToolResult {
+    ToolResult { call_id: call.id.clone(), name: call.name.clone(), outcome, output, media: Vec::new() }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use harn_core::chat::ModelRef;
 use harn_core::ports::{RunExit, RunPort, Runner, Setting};
+use harn_core::route::{FallbackOn, MOST_FALLBACKS, Route};
 use harn_core::run::{Budget, Image, Limits};
 use harn_core::tool::ToolSpec;
 use harn_model::{ModelCard, Models};
@@ -19,8 +20,11 @@ use crate::tools::{Registry, Stashes};
 #[derive(Clone)]
 pub struct EngineOptions {
     pub models: Models,
-    /// The model of new runs.
+    /// The model of runs that ask for none.
     pub model: ModelRef,
+    /// The models that such a run asks instead, one after the other, when one fails in one of these ways.
+    pub fallbacks: Vec<ModelRef>,
+    pub fallback_on: Vec<FallbackOn>,
     pub registry: Registry,
     pub guard: GuardCommand,
     pub stashes: Arc<Stashes>,
@@ -36,7 +40,16 @@ impl EngineOptions {
             context_window: ModelCard::default().context_window,
             budget: Budget::default(),
         };
-        Self { models, model, registry: Registry::builtin(), guard, stashes: Arc::default(), limits }
+        Self {
+            models,
+            model,
+            fallbacks: Vec::new(),
+            fallback_on: FallbackOn::ALL.to_vec(),
+            registry: Registry::builtin(),
+            guard,
+            stashes: Arc::default(),
+            limits,
+        }
     }
 }
 
@@ -49,6 +62,40 @@ impl Engine {
     pub fn new(options: EngineOptions) -> Self {
         Self { options }
     }
+
+    /// The models that a run may ask, the first one first. The error names the one that there is not.
+    fn routes(&self, setting: &Setting<'_>) -> Result<Vec<Route>, String> {
+        let named = |selector: &str| match selector.trim() {
+            "" | "@inherit" => Ok(self.options.model.clone()),
+            selector => self.options.models.resolve(selector),
+        };
+        let mut wanted = vec![named(setting.model.unwrap_or_default())?];
+        match setting.fallbacks {
+            Some(selectors) => {
+                for selector in selectors.iter().take(MOST_FALLBACKS) {
+                    wanted.push(named(selector)?);
+                }
+            }
+            None => wanted.extend(self.options.fallbacks.iter().cloned()),
+        }
+        let mut routes: Vec<Route> = Vec::new();
+        for model in wanted {
+            if !routes.iter().any(|route| route.model == model) {
+                routes.push(self.route(model));
+            }
+        }
+        Ok(routes)
+    }
+
+    fn route(&self, model: ModelRef) -> Route {
+        let ModelCard { context_window, max_output, prices } =
+            self.options.models.get(&model).map(|model| model.card()).unwrap_or_default();
+        let longest = max_output.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+        // An answer may not take the room that the conversation needs.
+        let max_output_tokens =
+            self.options.limits.max_output_tokens.min(quarter(context_window)).min(longest);
+        Route { model, prices, context_window, max_output_tokens }
+    }
 }
 
 fn quarter(window: u64) -> u32 {
@@ -57,27 +104,34 @@ fn quarter(window: u64) -> u32 {
 
 #[async_trait]
 impl Runner for Engine {
-    fn image(&self, setting: &Setting<'_>) -> Image {
+    fn image(&self, setting: &Setting<'_>) -> Result<Image, String> {
         let allowed = setting.persona.map(|persona| persona.tools.as_slice()).unwrap_or_default();
         let specs = self.options.registry.specs();
         let tools =
             specs.iter().filter(|tool| allowed.is_empty() || allowed.contains(&tool.name)).cloned().collect();
-        let model = self.options.model.clone();
-        let card = self.options.models.get(&model).map(|model| model.card()).unwrap_or_default();
-        Image {
+        let mut fallbacks = self.routes(setting)?;
+        let Route { model, prices, context_window, max_output_tokens } = fallbacks.remove(0);
+        let fallback_on = if fallbacks.is_empty() { Vec::new() } else { self.options.fallback_on.clone() };
+        Ok(Image {
             program: PROGRAM,
             semantics: SEMANTICS,
             model,
-            limits: Limits {
-                context_window: card.context_window,
-                // An answer may not take the room that the conversation needs.
-                max_output_tokens: self.options.limits.max_output_tokens.min(quarter(card.context_window)),
-                ..self.options.limits
-            },
-            price: card.price,
+            thinking: setting.thinking.unwrap_or_default(),
+            limits: Limits { context_window, max_output_tokens, ..self.options.limits },
+            prices,
+            fallbacks,
+            fallback_on,
             system_prompt: prompt::system(setting).into(),
             tools,
-        }
+        })
+    }
+
+    fn model(&self) -> ModelRef {
+        self.options.model.clone()
+    }
+
+    fn resolve(&self, selector: &str) -> Result<ModelRef, String> {
+        self.options.models.resolve(selector)
     }
 
     fn tools(&self) -> Arc<[ToolSpec]> {

@@ -1,7 +1,9 @@
 //! How many tokens a conversation has, without the model's own tokenizer: a fair guess, and a careful one.
 
-use harn_core::chat::{ChatMessage, Media, ModelRequest};
+use harn_core::chat::{ChatMessage, Media, MediaSource, ModelRequest};
 use harn_core::tool::ToolSpec;
+
+use crate::media::MediaKind;
 
 /// What each message costs beside its text.
 const PER_MESSAGE: u64 = 8;
@@ -43,11 +45,27 @@ fn size(message: &ChatMessage) -> u64 {
     }
 }
 
-/// Providers count pixels and pages, not bytes; this is a large image or a few pages.
-const PER_MEDIUM: u64 = 6400;
+/// Providers count pixels and pages, not bytes, so media are counted as the text that costs the same: a large image is
+/// about 1,600 tokens, a page of a document 1,500.
+const IMAGE: u64 = 4 * 1600;
+const PAGE: u64 = 4 * 1500;
+/// A document whose size is not known either counts as one of so many pages.
+const USUAL_PAGES: u64 = 10;
+/// A large one has images in it, which do not count by the byte.
+const MOST_PAGES: u64 = 30;
 
 fn media_size(media: &[Media]) -> u64 {
-    media.len() as u64 * PER_MEDIUM
+    media.iter().map(medium_size).sum()
+}
+
+fn medium_size(medium: &Media) -> u64 {
+    match (MediaKind::of(&medium.mime_type), &medium.source) {
+        (Some(MediaKind::Document), MediaSource::Data(data)) => {
+            (data.len() as u64 / 4 * 3).clamp(PAGE, MOST_PAGES * PAGE)
+        }
+        (Some(MediaKind::Document), MediaSource::Url(_) | MediaSource::Artifact(_)) => USUAL_PAGES * PAGE,
+        (Some(MediaKind::Image) | None, _) => IMAGE,
+    }
 }
 
 fn json_size(value: &serde_json::Value) -> u64 {

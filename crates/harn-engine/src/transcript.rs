@@ -1,9 +1,12 @@
 //! A session's messages as the conversation that a model sees.
 
-use harn_core::chat::ChatMessage;
+use harn_core::ArtifactId;
+use harn_core::chat::{ChatMessage, Media, MediaSource};
 use harn_core::message::{Message, Part, Role, ToolStatus, Visibility};
 use harn_core::tool::{ToolCall, ToolOutcome};
 use serde_json::Value;
+
+use crate::media;
 
 /// A call of the last answer, and its result once that has been seen.
 struct Asked {
@@ -21,7 +24,7 @@ pub fn conversation(history: &[Message]) -> Vec<ChatMessage> {
             join(&mut chat, &mut asked);
         }
         match message.role {
-            Role::User => chat.push(ChatMessage::user(text_of(&message.parts))),
+            Role::User => chat.push(user_message(&message.parts)),
             Role::System => chat.push(ChatMessage::System { text: text_of(&message.parts) }),
             Role::Assistant | Role::Agent => {
                 let tool_calls = calls_of(&message.parts);
@@ -66,8 +69,28 @@ fn note_results(parts: &[Part], chat: &mut Vec<ChatMessage>, asked: &mut [Asked]
     }
 }
 
+/// What a person said and showed. What they showed is named among the words as well, so that its place is known, and
+/// it can still be spoken of where it cannot be shown.
+pub fn user_message(parts: &[Part]) -> ChatMessage {
+    let shown = parts.iter().filter(|part| part.visibility() != Visibility::ReceiptOnly);
+    let media = shown.filter_map(|part| match part {
+        Part::ImageRef { artifact_id, mime_type, .. } => Some(reference(artifact_id, mime_type)),
+        Part::ArtifactRef { artifact_id, .. } => Some(reference(artifact_id, media::UNKNOWN)),
+        Part::Text { .. }
+        | Part::Json { .. }
+        | Part::ToolCall { .. }
+        | Part::ToolResult { .. }
+        | Part::FileRef { .. } => None,
+    });
+    ChatMessage::User { text: text_of(parts), media: media.collect() }
+}
+
+fn reference(id: &ArtifactId, mime_type: &str) -> Media {
+    Media { mime_type: mime_type.to_owned(), source: MediaSource::Artifact(id.clone()) }
+}
+
 /// Everything in a message that can be said in words.
-pub fn text_of(parts: &[Part]) -> String {
+fn text_of(parts: &[Part]) -> String {
     let words =
         parts.iter().filter(|part| part.visibility() != Visibility::ReceiptOnly).filter_map(
             |part| match part {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Thought, Usage};
+use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Thinking, Thought, Usage};
 use harn_core::message::{Message, MessageInput};
 use harn_core::run::{Completion, Effect, EffectKey, Limits, Manifest, Program, Request, RunRecord, Step};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
@@ -35,7 +35,11 @@ fn record_with(max_model_calls: u32, context_window: u64, history: Vec<Message>)
         tools: String::new(),
         history_up_to: 0,
         compacted: None,
-        price: None,
+        prices: None,
+        thinking: Thinking::Auto,
+        chosen_by: Default::default(),
+        fallbacks: Vec::new(),
+        fallback_on: Vec::new(),
         mutation: None,
     };
     let tools = Registry::builtin().specs();
@@ -98,7 +102,8 @@ fn args(name: &str) -> Map<String, serde_json::Value> {
 
 fn result(call_id: &str, name: &str) -> Completion {
     let (outcome, output) = (ToolOutcome::Ok, json!(format!("result of {call_id}")));
-    Completion::Tool { result: ToolResult { call_id: call_id.into(), name: name.into(), outcome, output } }
+    let (call_id, name, media) = (call_id.into(), name.into(), Vec::new());
+    Completion::Tool { result: ToolResult { call_id, name, outcome, output, media } }
 }
 
 fn inbox(texts: &[&str]) -> Completion {
@@ -405,6 +410,7 @@ fn a_call_is_never_parted_from_its_result() {
         name: "read_file".into(),
         outcome: ToolOutcome::Ok,
         output: json!(filler),
+        media: vec![],
     };
     program.resume(&key("tool:main:1"), &Completion::Tool { result });
     program.resume(&key("inbox:before_model:2"), &inbox(&[&filler]));
@@ -429,7 +435,7 @@ fn a_call_that_keeps_failing_is_pointed_out_and_then_ends_the_run() {
         let id = format!("call{n}");
         program.resume(&key(&format!("llm:main:{n}")), &answer("", &[(&id, "read_file")], ToolUse));
         let (call_id, name, outcome) = (id, "read_file".to_owned(), ToolOutcome::Error);
-        let result = ToolResult { call_id, name, outcome, output: json!({ "error": "no" }) };
+        let result = ToolResult { call_id, name, outcome, output: json!({ "error": "no" }), media: vec![] };
         let step = program.resume(&key(&format!("tool:main:{n}")), &Completion::Tool { result });
         if n == 6 {
             assert_eq!(shown(&step), "failed(repeated_failure)");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use harn_core::hash::Sha256Hash;
 use harn_core::{
-    Actor, Artifact, ArtifactId, ArtifactTag, Error, EventKind, Result, SessionId, TaskId, Visibility,
+    Actor, Artifact, ArtifactId, ArtifactTag, Error, EventKind, Result, SessionId, Task, TaskId, Visibility,
     WorkspaceId,
 };
 use harn_log::{Blob, DocQuery, StagedBlob, View};
@@ -117,10 +117,6 @@ impl Harness {
         let (actor, id) = (actor.clone(), id.clone());
         self.glance(move |view| {
             let artifact = visible_artifact(view, &actor, &id)?;
-            let blob = match artifact.sha256.as_deref().filter(|_| artifact.size_bytes.is_some()) {
-                Some(hash) => view.blob(hash).map_err(fault)?,
-                None => None,
-            };
             let missing = || {
                 let hint = match &artifact.uri {
                     Some(uri) => format!("it is at `{uri}`"),
@@ -128,7 +124,7 @@ impl Harness {
                 };
                 Error::conflict(format!("The content of artifact `{id}` is not held here: {hint}."))
             };
-            let blob = blob.ok_or_else(missing)?;
+            let blob = content(view, &artifact)?.ok_or_else(missing)?;
             Ok((artifact, blob))
         })
     }
@@ -202,6 +198,29 @@ fn agree(param: &str, known: Option<&str>, given: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// What is held here of an artifact. A hash alone is only what somebody said of content elsewhere.
+pub(crate) fn content(view: &dyn View, artifact: &Artifact) -> Result<Option<Blob>> {
+    match artifact.sha256.as_deref().filter(|_| artifact.size_bytes.is_some()) {
+        Some(hash) => view.blob(hash).map_err(fault),
+        None => Ok(None),
+    }
+}
+
+/// An artifact as a run may see it. A run reads its own workspace. What is internal goes no further than the session
+/// whose other internal parts it sees anyway: a message that names an id must not bring it to light.
+pub(crate) fn artifact_of_run(view: &dyn View, task: &Task, id: &ArtifactId) -> Result<Option<Artifact>> {
+    let found: Option<Artifact> = get(view, kind::ARTIFACT, id.as_str())?;
+    Ok(found.filter(|artifact| {
+        let inside = artifact.workspace_id.as_ref() == Some(&task.workspace_id);
+        inside
+            && match artifact.visibility {
+                Visibility::Public => true,
+                Visibility::Internal => artifact.session_id.as_ref() == Some(&task.session_id),
+                Visibility::ReceiptOnly => false,
+            }
+    }))
 }
 
 fn visible_artifact(view: &dyn View, actor: &Actor, id: &ArtifactId) -> Result<Artifact> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use harn_core::budget::dollars;
 use harn_core::chat::ModelRef;
 use harn_core::decision::{DecisionContext, DecisionTag, MatchedRule, PathFact, RiskLabel, RuleSource};
 use harn_core::ports::{Runner, WorkspaceFiles};
+use harn_core::price::Prices;
 use harn_core::run::{EffectKey, Manifest, Spend};
 use harn_core::tool::{SideEffect, ToolCall, ToolKind, ToolSpec};
 use harn_core::{Decision, EffectKind, Result, Task, Timestamp, Verdict};
@@ -157,6 +159,7 @@ pub(crate) fn check_budget(
     tx: &Tx<'_>,
     task: &Task,
     model: &ModelRef,
+    prices: Option<Prices>,
     key: &EffectKey,
     wanted: Spend,
 ) -> Result<Option<Decision>> {
@@ -166,9 +169,8 @@ pub(crate) fn check_budget(
             let manifest = crate::requests::manifest(&*tx.txn, &payer.id)?;
             let own = payer.id == task.id;
             let held = if own { key.to_string() } else { format!("{}/{key}", task.id) };
-            let mut committed = run.committed();
             // A call that is made again after a crash has its money set aside already.
-            committed -= run.reserved.get(&held).copied().unwrap_or_default();
+            let committed = run.committed_beside(&held);
             let mut total = committed;
             total += wanted;
             let budget = manifest.limits.budget;
@@ -181,13 +183,9 @@ pub(crate) fn check_budget(
                 );
                 return Ok(Some(over_budget(&manifest, model, "budget.tokens", reason)));
             }
-            if let Some(limit) = budget.micro_usd.filter(|limit| total.micro_usd > *limit) {
-                let reason = format!(
-                    "{whose} may cost {}; {} is spent or set aside, and this call could cost {} more.",
-                    dollars(limit),
-                    dollars(committed.micro_usd),
-                    dollars(wanted.micro_usd)
-                );
+            if let Some(reason) =
+                budget.micro_usd.and_then(|limit| too_dear(whose, limit, committed, wanted, (model, prices)))
+            {
                 return Ok(Some(over_budget(&manifest, model, "budget.usd", reason)));
             }
         }
@@ -199,6 +197,37 @@ pub(crate) fn check_budget(
     Ok(None)
 }
 
-fn dollars(micro: u64) -> String {
-    format!("${}.{:06}", micro / 1_000_000, micro % 1_000_000)
+/// Why a budget in money does not allow a call. What cannot be counted is not allowed.
+fn too_dear(
+    whose: &str,
+    limit: u64,
+    committed: Spend,
+    wanted: Spend,
+    (model, prices): (&ModelRef, Option<Prices>),
+) -> Option<String> {
+    let Some(more) = wanted.micro_usd else {
+        let length = match prices {
+            Some(_) => format!(" for a prompt of up to {} tokens", wanted.input_tokens),
+            None => String::new(),
+        };
+        return Some(format!(
+            "The price of {}:{} is not known{length}, so a budget in money cannot be kept; add `prices` for it in \
+             llm.toml, or give the run a budget in tokens.",
+            model.provider, model.model
+        ));
+    };
+    let Some(before) = committed.micro_usd else {
+        return Some(format!(
+            "{whose} has made calls whose cost is not known, so a budget in money cannot be kept; give it a budget in \
+             tokens."
+        ));
+    };
+    (before.saturating_add(more) > limit).then(|| {
+        format!(
+            "{whose} may cost {}; {} is spent or set aside, and this call could cost {} more.",
+            dollars(limit),
+            dollars(before),
+            dollars(more)
+        )
+    })
 }

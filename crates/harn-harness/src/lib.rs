@@ -13,6 +13,7 @@ mod lifecycle;
 mod manifest;
 mod page;
 mod permissions;
+mod pins;
 mod plan;
 mod projection;
 mod recovery;
@@ -113,9 +114,9 @@ impl Harness {
         self.runner.tools()
     }
 
-    /// The model that new runs use.
+    /// The model of runs that ask for none.
     pub fn model(&self) -> harn_core::chat::ModelRef {
-        self.plan.model()
+        self.runner.model()
     }
 
     pub fn root(&self) -> &std::path::Path {

@@ -62,28 +62,42 @@ pub fn derive_status(tx: &mut Tx<'_>, task: &mut Task) -> Result<()> {
     transition(tx, task, status, None)
 }
 
-/// Starts the oldest waiting task of a session when nothing else runs in it.
-pub fn start_next(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session) -> Result<Option<Task>> {
+/// Starts the oldest waiting task of a session when nothing else runs in it. One that cannot be started has failed, and
+/// the next one is tried.
+pub fn start_next(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session) -> Result<()> {
     let query = DocQuery {
         session: Some(session.id.as_str()),
         tag: Some(tag::OPEN),
         limit: 1,
         ..DocQuery::of(kind::TASK)
     };
-    let open: Vec<Task> = tx.find(&query)?;
-    match open.into_iter().next() {
-        Some(mut task) if task.status == TaskStatus::Submitted => {
-            start(tx, plan, session, &mut task)?;
-            Ok(Some(task))
+    loop {
+        let open: Vec<Task> = tx.find(&query)?;
+        match open.into_iter().next() {
+            Some(mut task) if task.status == TaskStatus::Submitted => {
+                if start(tx, plan, session, &mut task)? {
+                    return Ok(());
+                }
+            }
+            _ => return Ok(()),
         }
-        _ => Ok(None),
     }
 }
 
-fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) -> Result<()> {
+/// Whether it runs now. Otherwise it has failed.
+fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) -> Result<bool> {
     deliver(tx, session, task, None, None)?;
     append_message(tx, session, Some(task), input_message(&task.input)?)?;
-    let manifest = crate::manifest::manifest(tx, plan, session, task)?;
+    let manifest = match crate::manifest::manifest(tx, plan, session, task)? {
+        Ok(manifest) => manifest,
+        Err(failure) => {
+            let (status, outcome_status) = (TaskStatus::Failed, OutcomeStatus::Failed);
+            let (summary, metrics) = (failure.message.clone(), json!({}));
+            let failure = Some(failure);
+            end(tx, task, Conclusion { status, outcome_status, summary, failure, metrics })?;
+            return Ok(false);
+        }
+    };
     let mutation = manifest.mutation.clone();
     tx.journal(task, &JournalEntry::Manifest { manifest })?;
     if let Some(mutation) = mutation {
@@ -91,7 +105,7 @@ fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) ->
     }
     transition(tx, task, TaskStatus::Working, None)?;
     tx.wakes.push(Wake::Start { task: task.id.clone(), session: session.id.clone() });
-    Ok(())
+    Ok(true)
 }
 
 /// A task's input as the message that opens its turn.
@@ -264,11 +278,21 @@ struct Conclusion {
     metrics: Value,
 }
 
-fn conclude(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: Conclusion) -> Result<()> {
+fn conclude(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, conclusion: Conclusion) -> Result<()> {
+    end(tx, task, conclusion)?;
+    match tx.get::<Session>(kind::SESSION, task.session_id.as_str())? {
+        Some(session) if session.state != harn_core::SessionState::Closed => start_next(tx, plan, &session),
+        _ => Ok(()),
+    }
+}
+
+/// Ends a task, and nothing more.
+fn end(tx: &mut Tx<'_>, task: &mut Task, end: Conclusion) -> Result<()> {
     let outcome = outcome(tx, task, &end)?;
     task.outcome_id = Some(outcome.id.clone());
     task.failure = end.failure;
-    if end.status != TaskStatus::Canceled && task.status != TaskStatus::Working {
+    let waits = matches!(task.status, TaskStatus::AuthRequired | TaskStatus::InputRequired);
+    if end.status != TaskStatus::Canceled && waits {
         transition(tx, task, TaskStatus::Working, None)?;
     }
     transition(tx, task, end.status, None)?;
@@ -281,12 +305,7 @@ fn conclude(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: Conclusion) -
     body["outcome"] = payload("outcome", &outcome)?["outcome"].take();
     tx.emit(named, ("task", task.id.as_str()), Place::task(task), body)?;
     tx.wakes.push(Wake::Over(task.id.clone()));
-    match tx.get::<Session>(kind::SESSION, task.session_id.as_str())? {
-        Some(session) if session.state != harn_core::SessionState::Closed => {
-            start_next(tx, plan, &session).map(|_| ())
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 fn outcome(tx: &Tx<'_>, task: &Task, end: &Conclusion) -> Result<Outcome> {
@@ -323,8 +342,8 @@ fn outcome(tx: &Tx<'_>, task: &Task, end: &Conclusion) -> Result<Outcome> {
 fn cost(tx: &Tx<'_>, task: &Task) -> Result<Metadata> {
     let run: Option<RunState> = tx.get(kind::RUN, task.id.as_str())?;
     let spent = run.map(|run| run.spent).unwrap_or_default();
-    // Six decimals are exact in a double up to a billion dollars.
-    let total = spent.micro_usd as f64 / 1e6;
+    // Six decimals are exact in a double up to a billion dollars. What is not known is null, not nothing.
+    let total = spent.micro_usd.map(|micro| micro as f64 / 1e6);
     let told = json!({ "currency": "USD", "total": total, "input_tokens": spent.input_tokens,
                        "output_tokens": spent.output_tokens });
     Ok(told.as_object().cloned().unwrap_or_default())
@@ -344,7 +363,8 @@ fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
             let place = Place::task(task).span(key.span_id(&task.id));
             tx.emit(EventKind::ToolFailed, ("tool_call", &tool_call_subject(task, &call.id)), place, body)?;
             let output = json!({ "error": failure.message });
-            Completion::Tool { result: ToolResult { call_id: call.id, name: call.name, outcome, output } }
+            let (call_id, name, media) = (call.id, call.name, Vec::new());
+            Completion::Tool { result: ToolResult { call_id, name, outcome, output, media } }
         };
         tx.journal(task, &JournalEntry::completed(key, completion))?;
     }

@@ -2,17 +2,25 @@
 
 use harn_core::hash::Sha256Hash;
 use harn_core::ports::Setting;
+use harn_core::route::ChosenBy;
 use harn_core::run::{Budget, Compacted, Limits, Manifest, MutationScope, MutationSession};
-use harn_core::{AutonomyTier, Error, Metadata, Persona, Result, Session, Task, Workspace};
+use harn_core::{AutonomyTier, Error, Failure, Metadata, Persona, Result, Session, Task, Workspace};
 use harn_policy::PermissionPolicy;
 use serde_json::Value;
 
 use crate::law::POLICY_ID;
+use crate::pins::Wish;
 use crate::plan::RunPlan;
 use crate::tx::{Tx, kind};
 
-/// Makes the manifest of a task that starts now, and keeps the blobs that it names.
-pub fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task) -> Result<Manifest> {
+/// Makes the manifest of a task that starts now, and keeps the blobs that it names. The inner error is that of a task
+/// which cannot run, because there is no such model as it is to have.
+pub fn manifest(
+    tx: &mut Tx<'_>,
+    plan: &RunPlan,
+    session: &Session,
+    task: &Task,
+) -> Result<std::result::Result<Manifest, Failure>> {
     let persona_id = task.persona_id.as_ref().or(session.persona_id.as_ref());
     let persona: Option<Persona> = match persona_id {
         Some(id) => tx.get(kind::PERSONA, id.as_str())?,
@@ -21,18 +29,32 @@ pub fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task)
     let workspace: Option<Workspace> = tx.get(kind::WORKSPACE, session.workspace_id.as_str())?;
     let root = workspace.filter(|workspace| !is_logical(&workspace.root)).map(|workspace| workspace.root);
     let tier = persona.as_ref().map_or(AutonomyTier::ActWithApproval, |persona| persona.autonomy_tier);
+    let wish = Wish::of(session, persona.as_ref());
     let budget = plan
         .budget
         .and(persona.as_ref().map_or(Ok(Budget::default()), |persona| budget_in(&persona.metadata))?)
         .and(budget_in(&task.metadata)?)
+        .and(wish.budget)
         .and(ceiling(tx)?);
-    let image = plan.image(&Setting { persona: persona.as_ref(), tier, root: root.as_deref(), budget });
+    let setting = Setting {
+        persona: persona.as_ref(),
+        tier,
+        root: root.as_deref(),
+        budget,
+        model: wish.model,
+        thinking: wish.thinking,
+        fallbacks: wish.fallbacks.as_deref(),
+    };
+    let image = match plan.image(&setting) {
+        Ok(image) => image,
+        Err(why) => return Ok(Err(unavailable(&wish, &why))),
+    };
     for blob in [&image.system_prompt, &image.tools] {
         tx.txn.keep_blob(blob).map_err(crate::fault)?;
     }
     let seed = Sha256Hash::of(task.id.as_str().as_bytes()).0;
     let mutation = mutation(plan, session, task, tier, root.is_some());
-    Ok(Manifest {
+    Ok(Ok(Manifest {
         program: image.image.program.to_owned(),
         semantics: image.image.semantics,
         model: image.image.model.clone(),
@@ -44,9 +66,22 @@ pub fn manifest(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &Task)
         tools: image.tools.hash.to_string(),
         history_up_to: tx.txn.head().map_err(crate::fault)?,
         compacted: tx.get::<Compacted>(kind::COMPACTION, session.id.as_str())?,
-        price: image.image.price,
+        prices: image.image.prices,
+        thinking: image.image.thinking,
+        chosen_by: wish.chosen_by,
+        fallbacks: image.image.fallbacks.clone(),
+        fallback_on: image.image.fallback_on.clone(),
         mutation,
-    })
+    }))
+}
+
+/// Never another model in silence: somebody has chosen this one.
+fn unavailable(wish: &Wish<'_>, why: &str) -> Failure {
+    let whose = match wish.chosen_by {
+        ChosenBy::Session => "The model that the session pins cannot be used",
+        ChosenBy::Persona | ChosenBy::Configuration => "A model that the persona asks for cannot be used",
+    };
+    Failure::new("model_unavailable", format!("{whose}: {why}."))
 }
 
 /// What the permission policy lets a task cost.
@@ -100,7 +135,7 @@ pub fn budget_in(metadata: &Metadata) -> Result<Budget> {
     Ok(budget)
 }
 
-fn amount(name: &str, value: &Value) -> Option<u64> {
+pub(crate) fn amount(name: &str, value: &Value) -> Option<u64> {
     if name.ends_with("usd") {
         let dollars = value.as_f64().filter(|dollars| (0.0..=1e9).contains(dollars))?;
         // Within the range above it is exact enough, and rounding down never overspends.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use harn_core::budget::Budget;
-use harn_core::chat::ModelRef;
+use harn_core::chat::Thinking;
 use harn_core::ports::{Runner, Setting};
 use harn_core::run::{Image, Manifest};
 use harn_core::tool::ToolSpec;
@@ -29,14 +29,22 @@ pub struct Decoded {
     pub tools: Arc<[ToolSpec]>,
 }
 
-/// The persona's tools, the tier, the root and the budget.
-type Wanted = (Vec<String>, AutonomyTier, Option<String>, Budget);
+/// Everything that an image varies with.
+#[derive(PartialEq, Eq, Hash)]
+struct Wanted {
+    tools: Vec<String>,
+    tier: AutonomyTier,
+    root: Option<String>,
+    budget: Budget,
+    model: Option<String>,
+    thinking: Option<Thinking>,
+    fallbacks: Option<Vec<String>>,
+}
 
 pub struct RunPlan {
     runner: Arc<dyn Runner>,
     /// By the hashes of the prompt and the tools. Content never changes under its hash.
     decoded: Mutex<HashMap<(String, String), Decoded>>,
-    /// By everything that an image varies with.
     prepared: Mutex<HashMap<Wanted, Arc<PreparedImage>>>,
     /// What every run may spend.
     pub budget: Budget,
@@ -70,31 +78,37 @@ impl RunPlan {
         Ok(decoded)
     }
 
-    pub fn image(&self, setting: &Setting<'_>) -> Arc<PreparedImage> {
-        let tools = setting.persona.map(|persona| persona.tools.clone()).unwrap_or_default();
-        let key = (tools, setting.tier, setting.root.map(str::to_owned), setting.budget);
+    /// The image for a run in this setting. The error says which of the wanted models there is not.
+    pub fn image(&self, setting: &Setting<'_>) -> Result<Arc<PreparedImage>, String> {
+        let wanted = Wanted {
+            tools: setting.persona.map(|persona| persona.tools.clone()).unwrap_or_default(),
+            tier: setting.tier,
+            root: setting.root.map(str::to_owned),
+            budget: setting.budget,
+            model: setting.model.map(str::to_owned),
+            thinking: setting.thinking,
+            fallbacks: setting.fallbacks.map(<[String]>::to_vec),
+        };
         let mut prepared = self.prepared.lock();
+        if let Some(image) = prepared.get(&wanted) {
+            return Ok(Arc::clone(image));
+        }
+        let image = Arc::new(self.prepare(setting)?);
         if prepared.len() > 1024 {
             prepared.clear();
         }
-        Arc::clone(prepared.entry(key).or_insert_with(|| Arc::new(self.prepare(setting))))
+        prepared.insert(wanted, Arc::clone(&image));
+        Ok(image)
     }
 
-    /// The model of new runs.
-    pub fn model(&self) -> ModelRef {
-        let tier = AutonomyTier::ActWithApproval;
-        let anywhere = Setting { persona: None, tier, root: None, budget: Budget::default() };
-        self.image(&anywhere).image.model.clone()
-    }
-
-    fn prepare(&self, setting: &Setting<'_>) -> PreparedImage {
-        let image = self.runner.image(setting);
+    fn prepare(&self, setting: &Setting<'_>) -> Result<PreparedImage, String> {
+        let image = self.runner.image(setting)?;
         let tools = serde_json::to_vec(&image.tools[..]).unwrap_or_default();
-        PreparedImage {
+        Ok(PreparedImage {
             system_prompt: StagedBlob::inline(image.system_prompt.as_bytes().to_vec().into()),
             tools: StagedBlob::inline(tools.into()),
             image,
-        }
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use harn_core::chat::ModelRef;
 use harn_core::run::Compacted;
 use harn_core::run::{Delivery, EffectKey, JournalEntry, Spend, Verdict};
 use harn_core::{
@@ -51,13 +52,17 @@ pub struct RunState {
     /// Set aside for calls that are under way; those of children under `task/key`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reserved: BTreeMap<String, Spend>,
+    /// Which model each call asks that is under way.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub calling: BTreeMap<EffectKey, ModelRef>,
 }
 
 impl RunState {
-    /// What is spent or may still be spent by what is under way.
-    pub fn committed(&self) -> Spend {
+    /// What is spent or may still be spent by what is under way, except for this call.
+    pub fn committed_beside(&self, call: &str) -> Spend {
         let mut total = self.spent;
-        self.reserved.values().for_each(|reserved| total += *reserved);
+        let others = self.reserved.iter().filter(|(held, _)| *held != call);
+        others.for_each(|(_, reserved)| total += *reserved);
         total
     }
 }
@@ -75,7 +80,7 @@ pub struct HarnessProjection;
 
 impl Projection for HarnessProjection {
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn apply(&self, docs: &mut dyn Docs, row: &Row) -> Result<()> {
@@ -317,8 +322,12 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
             };
             run.open.insert(key, phase);
         }
-        JournalEntry::Begun { key, reserved, .. } => {
+        JournalEntry::Begun { key, reserved, args, .. } => {
             if let Some(reserved) = reserved {
+                // Only model calls set something aside; their arguments name the model.
+                if let Ok(model) = serde_json::from_value(args) {
+                    run.calling.insert(key.clone(), model);
+                }
                 run.reserved.insert(key.to_string(), reserved);
                 each_ancestor(docs, task, |run| {
                     run.reserved.insert(format!("{task}/{key}"), reserved);
@@ -335,6 +344,7 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
                     run.spent += spent.unwrap_or_default();
                 })?;
             }
+            run.calling.remove(&key);
             run.open.remove(&key);
         }
         JournalEntry::Manifest { .. } => {}

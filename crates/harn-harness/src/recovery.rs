@@ -87,7 +87,7 @@ impl Harness {
         let plan = self.plan.clone();
         self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
             match tx.get::<Session>(kind::SESSION, task.session_id.as_str())? {
-                Some(session) => start_next(tx, &plan, &session).map(|_| ()),
+                Some(session) => start_next(tx, &plan, &session),
                 None => Ok(()),
             }
         })

@@ -1,5 +1,6 @@
 //! One commit of a driver: what it reports becomes journal entries and events, under policy and budget.
 
+use harn_core::chat::{ModelRef, Thinking};
 use harn_core::decision::PathFact;
 use harn_core::message::ToolStatus;
 use harn_core::run::{
@@ -77,8 +78,8 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             Entry::BegunModel { .. } => self.begun_model(entry),
             Entry::Completed { key, completion, changes, attachments } => {
                 self.attach(attachments)?;
-                self.completed(&key, &completion)?;
-                let spent = self.spent(&completion);
+                let spent = self.spent(&key, &completion)?;
+                self.completed(&key, &completion, spent)?;
                 let decision = None;
                 self.journal(&JournalEntry::Completed { key, completion, changes, decision, spent })?;
                 Ok(Reply::Done)
@@ -150,11 +151,22 @@ impl<'a, 'b> RunCommit<'a, 'b> {
 
     /// For effects that are nothing but a commit, or begin with one: decides, and records what is not allowed.
     fn gate(&mut self, key: &EffectKey, effect: EffectKind, name: &str, args: Value) -> Result<Gate> {
+        self.gate_to(None, key, effect, name, args)
+    }
+
+    /// The same for a call of a model: the one that is asked, which need not be the run's first.
+    fn gate_to(
+        &mut self,
+        model: Option<&ModelRef>,
+        key: &EffectKey,
+        effect: EffectKind,
+        name: &str,
+        args: Value,
+    ) -> Result<Gate> {
         if let Some(Phase::Allowed | Phase::Begun) = self.phase(key)? {
             return Ok(Gate::Open(None));
         }
         let args = args.as_object().cloned().unwrap_or_default();
-        let model = Some(&self.manifest.model).filter(|_| effect == EffectKind::Model);
         let decision = self.decide(Case { effect, name, args: &args, model, paths: &[] });
         if decision.action == Verdict::Allow {
             return Ok(Gate::Open(Some(decision)));
@@ -210,19 +222,24 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             return Err(Error::internal("This is not a model call."));
         };
         let args = json!({ "provider": model.provider, "model": model.model, "messages": messages });
-        let decision = match self.gate(&key, EffectKind::Model, "model", args.clone())? {
+        let gate = self.gate_to(Some(&model), &key, EffectKind::Model, "model", args.clone())?;
+        let decision = match gate {
             Gate::Open(decision) => decision,
             Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
         };
-        let micro_usd = self.manifest.price.map_or(0, |price| price.cost(input_tokens, output_tokens));
+        let prices = self.manifest.prices_of(&model);
+        let micro_usd = prices.and_then(|prices| prices.reserve(input_tokens, output_tokens));
         let reserved = Spend { input_tokens, output_tokens, micro_usd };
-        if let Some(refusal) = check_budget(self.tx, &self.task, &model, &key, reserved)? {
+        if let Some(refusal) = check_budget(self.tx, &self.task, &model, prices, &key, reserved)? {
             let args = args.as_object().cloned().unwrap_or_default();
             let call = ToolCall { id: key.to_string(), name: "model".into(), args };
             self.record(key, call, Class::Local, &refusal)?;
             return Ok(Reply::Decided(refusal));
         }
         let mut body = json!({ "attempt": attempt, "model": model });
+        if self.manifest.thinking != Thinking::Auto {
+            body["thinking"] = json!(self.manifest.thinking);
+        }
         if let Some(decision) = &decision {
             body["policy_decision"] = json!(decision);
         }
@@ -233,11 +250,15 @@ impl<'a, 'b> RunCommit<'a, 'b> {
     }
 
     /// What an answer has really cost. A failed call is counted as nothing: providers do not charge for it.
-    fn spent(&self, completion: &Completion) -> Option<Spend> {
-        let Completion::Model { answer } = completion else { return None };
+    fn spent(&self, key: &EffectKey, completion: &Completion) -> Result<Option<Spend>> {
+        let Completion::Model { answer } = completion else { return Ok(None) };
+        let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
+        let asked = run.and_then(|run| run.calling.get(key).cloned());
+        let micro_usd = asked
+            .and_then(|model| self.manifest.prices_of(&model))
+            .and_then(|prices| prices.cost(&answer.usage));
         let (input_tokens, output_tokens) = (answer.usage.input_tokens, answer.usage.output_tokens);
-        let micro_usd = self.manifest.price.map_or(0, |price| price.cost(input_tokens, output_tokens));
-        Some(Spend { input_tokens, output_tokens, micro_usd })
+        Ok(Some(Spend { input_tokens, output_tokens, micro_usd }))
     }
 
     fn announce(&mut self, key: &EffectKey, call: &ToolCall, decision: &Decision) -> Result<()> {
@@ -247,7 +268,7 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         self.tool_event(EventKind::ToolRequested, key, &call.id, body)
     }
 
-    fn completed(&mut self, key: &EffectKey, completion: &Completion) -> Result<()> {
+    fn completed(&mut self, key: &EffectKey, completion: &Completion, spent: Option<Spend>) -> Result<()> {
         match completion {
             Completion::Inbox { .. } | Completion::Compacted { .. } => Ok(()),
             Completion::Model { answer } => {
@@ -257,7 +278,7 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                     let input = MessageInput { role: Role::Assistant, parts, metadata: Map::new() };
                     append_message(self.tx, &self.session, Some(&self.task), input)?;
                 }
-                let cost = self.spent(completion).map_or(0, |spent| spent.micro_usd);
+                let cost = spent.and_then(|spent| spent.micro_usd);
                 let body =
                     json!({ "usage": answer.usage, "stop_reason": answer.stop, "cost_micro_usd": cost });
                 self.span(EventKind::SpanCompleted, key, body)

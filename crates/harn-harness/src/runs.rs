@@ -9,9 +9,10 @@ use harn_core::decision::{Access, PathFact};
 use harn_core::ports::{RunError, RunPort, Signal};
 use harn_core::run::{Answer, EffectKey, Entry, JournalEntry, Manifest, Reply, RunRecord, Seam, Verdict};
 use harn_core::tool::ToolCall;
-use harn_core::{Code, Error, Result, SessionId, Task, TaskId};
+use harn_core::{Artifact, ArtifactId, Code, Error, Result, SessionId, Task, TaskId};
 use harn_log::{DocQuery, RowFilter, StagedBlob, View};
 
+use crate::artifacts::{artifact_of_run, content};
 use crate::law::Case;
 use crate::lifecycle::takes;
 use crate::plan::{Decoded, RunPlan};
@@ -83,6 +84,23 @@ impl RunPort for HarnessPort {
             staged.iter().try_for_each(|blob| tx.txn.keep_blob(blob).map_err(fault))
         });
         kept.await.map_err(RunError::Unavailable)
+    }
+
+    async fn artifact_record(&self, id: &ArtifactId) -> Result<Option<Artifact>, RunError> {
+        let Some((task, _)) = self.judged.get().cloned() else { return Ok(None) };
+        let id = id.clone();
+        let look = self.harness.glance(move |view| artifact_of_run(view, &task, &id));
+        look.map_err(RunError::Unavailable)
+    }
+
+    async fn artifact(&self, id: &ArtifactId) -> Result<Option<Bytes>, RunError> {
+        let Some((task, _)) = self.judged.get().cloned() else { return Ok(None) };
+        let id = id.clone();
+        let look = self.harness.look(move |view| {
+            let Some(artifact) = artifact_of_run(view, &task, &id)? else { return Ok(None) };
+            content(view, &artifact)?.map(|blob| blob.bytes().map_err(fault)).transpose()
+        });
+        look.await.map_err(RunError::Unavailable)
     }
 
     fn may_read(&self, path: &str) -> bool {

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::events::parse_cursor;
 use crate::lifecycle::{append_message, cancel, enqueue, new_message};
 use crate::page::{PageQuery, page};
+use crate::pins;
 use crate::tx::{Place, Tx, get, kind, merge, payload, tag};
 use crate::workspaces::{existing_persona, visible_workspace};
 use crate::{Call, Harness, fault};
@@ -24,6 +25,7 @@ impl Harness {
     pub async fn create_session(&self, call: &Call, request: CreateSessionRequest) -> Result<Session> {
         call.actor.require("sessions:write")?;
         check_links(&request)?;
+        pins::check(&request.metadata, &*self.runner)?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let workspace = visible_workspace(&*tx.txn, &tx.call.actor, &request.workspace_id)?;
             tx.once(Some(&workspace.id), |tx| {
@@ -33,7 +35,10 @@ impl Harness {
                 if request.expires_at.is_some_and(|at| at <= tx.now) {
                     return Err(Error::invalid("expires_at", "`expires_at` is in the past."));
                 }
-                let mut session = new_session(tx, workspace.id.clone(), request.metadata);
+                let mut metadata = request.metadata;
+                let said = metadata.remove("harn");
+                pins::take_up(&mut metadata, said);
+                let mut session = new_session(tx, workspace.id.clone(), metadata);
                 session.persona_id = request.persona_id;
                 session.expires_at = request.expires_at;
                 emit_session(tx, EventKind::SessionCreated, &session, None)?;
@@ -78,9 +83,14 @@ impl Harness {
         &self,
         call: &Call,
         id: SessionId,
-        request: UpdateSessionRequest,
+        mut request: UpdateSessionRequest,
     ) -> Result<Session> {
         call.actor.require("sessions:write")?;
+        let mut said = None;
+        if let Some(metadata) = &mut request.metadata {
+            pins::check(metadata, &*self.runner)?;
+            said = metadata.remove("harn");
+        }
         self.command(call, move |tx: &mut Tx<'_>| {
             let mut session = visible_session(&*tx.txn, &tx.call.actor, &id)?;
             tx.once(Some(&session.workspace_id.clone()), |tx| {
@@ -91,6 +101,7 @@ impl Harness {
                 session.summary = request.summary.unwrap_or(session.summary);
                 session.expires_at = request.expires_at.unwrap_or(session.expires_at);
                 merge(&mut session.metadata, request.metadata.unwrap_or_default());
+                pins::take_up(&mut session.metadata, said);
                 session.updated_at = tx.now;
                 emit_session(tx, EventKind::SessionUpdated, &session, None)?;
                 with_last_event(&*tx.txn, session)
@@ -144,6 +155,7 @@ impl Harness {
         request: ForkSessionRequest,
     ) -> Result<Session> {
         call.actor.require("sessions:write")?;
+        pins::check(&request.metadata, &*self.runner)?;
         self.command(call, move |tx: &mut Tx<'_>| {
             let parent = visible_session(&*tx.txn, &tx.call.actor, &id)?;
             tx.once(Some(&parent.workspace_id.clone()), |tx| fork(tx, &parent, request))
@@ -415,7 +427,11 @@ fn fork(tx: &mut Tx<'_>, parent: &Session, request: ForkSessionRequest) -> Resul
         }
         None => tx.txn.head().map_err(fault)?,
     };
-    let mut session = new_session(tx, parent.workspace_id.clone(), request.metadata);
+    let mut metadata = request.metadata;
+    let said = metadata.remove("harn");
+    pins::take_up(&mut metadata, pins::carried(&parent.metadata));
+    pins::take_up(&mut metadata, said);
+    let mut session = new_session(tx, parent.workspace_id.clone(), metadata);
     session.persona_id = parent.persona_id.clone();
     session.parent_session_id = Some(parent.id.clone());
     session.root_session_id = Some(parent.root_session_id.clone().unwrap_or_else(|| parent.id.clone()));

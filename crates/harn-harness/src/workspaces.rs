@@ -212,6 +212,7 @@ impl Harness {
                 format!("There is no tool `{unknown}`. There are: {known}."),
             ));
         }
+        crate::pins::check_policy(&request.model_policy, &*self.runner)?;
         self.command(call, move |tx: &mut Tx<'_>| {
             tx.once(None, |tx| {
                 let mut metadata = request.metadata;
@@ -237,7 +238,7 @@ impl Harness {
                     handoffs: Vec::new(),
                     context_packs: Vec::new(),
                     evals: Vec::new(),
-                    model_policy: Default::default(),
+                    model_policy: request.model_policy,
                     rollout_policy: Default::default(),
                     owner: Some(tx.call.actor.id.clone()),
                     quota_id: None,
@@ -268,12 +269,16 @@ impl Harness {
         request: UpdatePersonaRequest,
     ) -> Result<Persona> {
         call.actor.require("personas:write")?;
+        if let Some(policy) = &request.model_policy {
+            crate::pins::check_policy(policy, &*self.runner)?;
+        }
         self.command(call, move |tx: &mut Tx<'_>| {
             let mut persona = existing_persona(&*tx.txn, &id)?;
             tx.once(None, |tx| {
                 persona.description = request.description.unwrap_or(persona.description);
                 persona.receipt_policy = request.receipt_policy.unwrap_or(persona.receipt_policy);
                 persona.quota_id = request.quota_id.unwrap_or(persona.quota_id);
+                merge(&mut persona.model_policy, request.model_policy.unwrap_or_default());
                 merge(&mut persona.metadata, request.metadata.unwrap_or_default());
                 persona.updated_at = tx.now;
                 emit_persona(tx, EventKind::PersonaUpdated, &persona)?;

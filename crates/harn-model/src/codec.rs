@@ -24,6 +24,11 @@ pub trait Codec: Send + Sync {
     fn wait(&self, _headers: &Headers) -> Option<std::time::Duration> {
         None
     }
+
+    /// The provider's word for a stop that is a pause: sent back as it came, the answer goes on.
+    fn pause(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Reads the frames of one answer.
@@ -148,6 +153,8 @@ pub struct Capabilities {
     pub developer_role: bool,
     /// Marks that say what to cache are understood.
     pub prompt_caching: bool,
+    /// Tokens of prompt and answer together, for servers that load a model with the window they are told.
+    pub context_window: Option<u64>,
 }
 
 impl Default for Capabilities {
@@ -161,6 +168,7 @@ impl Default for Capabilities {
             structured_output: StructuredOutput::ByTool,
             developer_role: false,
             prompt_caching: false,
+            context_window: None,
         }
     }
 }
@@ -232,13 +240,30 @@ impl Credential {
         self.secret.as_deref()
     }
 
-    /// The text without the key, should it be in there.
+    /// The text without the key, should it be in there, whole or with its middle hidden.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        match &self.secret {
-            Some(secret) => text.replace(secret.as_str(), "[key]"),
-            None => text.to_owned(),
-        }
+        let Some(secret) = &self.secret else { return text.to_owned() };
+        let text = text.replace(secret.as_str(), "[key]");
+        let between = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;:=".contains(c);
+        let words = text.split_inclusive(between).map(|word| {
+            let bare = word.trim_end_matches(between).trim_end_matches(['.', '!', '?']);
+            if is_masked(bare, secret) { word.replacen(bare, "[key]", 1) } else { word.to_owned() }
+        });
+        words.collect()
     }
+}
+
+/// Whether a word is the key with a part of it hidden, as in `sk-ab***yz`: providers quote a wrong key like that.
+fn is_masked(word: &str, secret: &str) -> bool {
+    let masks = ["*", "…", "...", "•"];
+    let Some(start) = masks.iter().filter_map(|mask| word.find(mask)).min() else { return false };
+    let head = &word[..start];
+    let tail = word[start..].trim_start_matches(['*', '…', '.', '•']);
+    let is_head = secret.starts_with(head);
+    let is_tail = secret.ends_with(tail);
+    let shown = head.len() + tail.len();
+    let shared = word.bytes().zip(secret.bytes()).take_while(|(a, b)| a == b).count();
+    shared >= 6 || (is_head && is_tail && shown >= 4)
 }
 
 #[cfg(test)]
@@ -276,6 +301,26 @@ mod tests {
         ];
         for (base, expected) in cases {
             assert_eq!(Target::new("p", "m", base, Auth::None).shown_url(), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_of_which_a_part_is_hidden_is_scrubbed_too() {
+        let key = Credential::new("sk-abcdefgh123456wxyz", "A_KEY");
+        let cases = [
+            ("Incorrect API key provided: sk-abcde****wxyz.", "Incorrect API key provided: [key]."),
+            ("key 'sk-ab***xyz' is wrong", "key '[key]' is wrong"),
+            ("{\"key\":\"sk-abc...wxyz\"}", "{\"key\":\"[key]\"}"),
+            ("sk-abc…wxyz, sk-abcd•••", "[key], [key]"),
+            ("Your api key: ****wxyz is invalid", "Your api key: [key] is invalid"),
+            ("sk-abcdefZZZ*** may be it", "[key] may be it"),
+            ("sk-other***9999 is another", "sk-other***9999 is another"),
+            ("*** wait... what? 2*3=6, *emphasis*, sk-", "*** wait... what? 2*3=6, *emphasis*, sk-"),
+            ("sk-abcdefgh123456wxyz\n  and …", "[key]\n  and …"),
+            ("", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(key.scrub(text), expected);
         }
     }
 

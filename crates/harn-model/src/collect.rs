@@ -1,6 +1,6 @@
 //! Assembles a whole answer from its stream.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::pin::pin;
 
 use futures::{Stream, TryStreamExt};
@@ -41,6 +41,8 @@ struct Assembly {
     provider_tools: Vec<ProviderToolUse>,
     partial_calls: Vec<PartialCall>,
     ids: HashSet<String>,
+    /// The next number to try for an id that came before.
+    numbers: HashMap<String, u32>,
     usage: Usage,
 }
 
@@ -67,10 +69,11 @@ impl Assembly {
     fn unique(&mut self, id: String) -> String {
         let id = if id.is_empty() { "call".to_owned() } else { id };
         let mut candidate = id.clone();
-        let mut number = 2_u32;
         while !self.ids.insert(candidate.clone()) {
+            // Counting on from the last one keeps a flood of equal ids cheap.
+            let number = self.numbers.entry(id.clone()).or_insert(2);
             candidate = format!("{id}_{number}");
-            number += 1;
+            *number += 1;
         }
         candidate
     }
@@ -149,6 +152,13 @@ mod tests {
             let ids: Vec<_> = answer.tool_calls.iter().map(|call| call.id.as_str()).collect();
             assert_eq!(ids, expected, "{given:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_equal_ids_is_numbered_in_no_time() {
+        let calls = (0..100_000).map(|_| Ok(call("a"))).chain([Ok(Chunk::Stop(StopReason::ToolUse))]);
+        let answer = collected(calls.collect()).await.unwrap();
+        assert_eq!(answer.tool_calls.last().map(|call| call.id.as_str()), Some("a_100000"));
     }
 
     #[tokio::test]

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use harn_core::chat::Thinking;
+use harn_core::price::Prices;
 use serde_json::json;
 
 use crate::catalog::{
-    self, AuthHeader, AuthKind, Caching, Dialect, Env, Modality, ModelEntry, Provider, Resolved, Wire,
+    self, AuthHeader, AuthKind, Caching, Dialect, Env, Location, Modality, ModelEntry, Provider, Resolved,
+    Wire,
 };
 use crate::providers::anthropic::AnthropicCodec;
 use crate::providers::gemini::GeminiCodec;
@@ -15,14 +17,16 @@ use crate::providers::openai_chat::OpenAiChatCodec;
 use crate::providers::openai_responses::OpenAiResponsesCodec;
 use crate::{
     Auth, Capabilities, Codec, Credential, HttpModel, Limiter, ModelCard, RateLimits, StructuredOutput,
-    Target, ThinkingKind, Transport,
+    Target, ThinkingKind, Transport, TransportError,
 };
 
 /// Why a model of the catalog cannot be called.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("the provider {provider} has no address; set {variables}")]
     NoAddress { provider: String, variables: String },
+    #[error(transparent)]
+    Transport(#[from] TransportError),
 }
 
 /// A model of the catalog as one that can be called. A missing key is told when it is called, by name.
@@ -45,9 +49,7 @@ pub fn connect(
         target.options.insert("dialect".into(), json!(dialect));
     }
     let mut model = HttpModel::new(codec(provider.wire), target, credential, transport.clone());
-    if let Some(entry) = chosen.entry {
-        model = model.with_card(card(entry));
-    }
+    model = model.with_card(card(provider, chosen.entry));
     Ok(model.with_limiter(limiter(provider)))
 }
 
@@ -86,8 +88,9 @@ fn dialect(provider: &Provider) -> Option<&'static str> {
         Dialect::Openrouter => "openrouter",
         Dialect::Deepseek => "deepseek",
         Dialect::Groq => "groq",
+        Dialect::Mistral => "mistral",
         Dialect::Standard if provider.id == "openai" => "openai",
-        Dialect::Standard | Dialect::Mistral | Dialect::Together | Dialect::Xai => return None,
+        Dialect::Standard | Dialect::Together | Dialect::Xai => return None,
     })
 }
 
@@ -103,8 +106,10 @@ fn capabilities(entry: &ModelEntry) -> Capabilities {
             Some(true) => StructuredOutput::Native,
             _ => usual.structured_output,
         },
-        developer_role: usual.developer_role,
+        // Others take the role `system` alone.
+        developer_role: entry.provider == "openai",
         prompt_caching: entry.prompt_caching == Some(Caching::Explicit),
+        context_window: entry.context_window,
     }
 }
 
@@ -125,16 +130,19 @@ fn thinking(row: &catalog::Thinking) -> ThinkingKind {
     }
 }
 
-/// The price of short prompts: what a long one costs more is not known before the call.
-fn card(entry: &ModelEntry) -> ModelCard {
+/// A local model costs nothing, unless somebody has written down what it does cost.
+fn card(provider: &Provider, entry: Option<&ModelEntry>) -> ModelCard {
     let usual = ModelCard::default();
+    let local = (provider.location == Location::Local).then(Prices::free);
     ModelCard {
-        context_window: entry.context_window.unwrap_or(usual.context_window),
-        price: entry.reservation(0),
+        context_window: entry.and_then(|entry| entry.context_window).unwrap_or(usual.context_window),
+        max_output: entry.and_then(|entry| entry.max_output),
+        prices: entry.and_then(|entry| entry.prices).or(local),
     }
 }
 
-fn limiter(provider: &Provider) -> Limiter {
+/// What a provider grants us. All of its models share it.
+pub(crate) fn limiter(provider: &Provider) -> Limiter {
     let limits = provider.rate_limits;
     let requests = limits.requests_per_minute.and_then(|count| u32::try_from(count).ok());
     Limiter::new(RateLimits {

@@ -4,21 +4,25 @@ pub mod catalog;
 mod codec;
 mod collect;
 mod connect;
+pub mod discover;
 mod error;
 mod http;
 mod offline;
+mod one_json;
 mod pieces;
 pub mod providers;
+pub mod record;
+mod registry;
 pub mod scripted;
+mod source;
 mod thinking;
 pub mod wire;
 
 use std::pin::Pin;
-use std::sync::Arc;
 
 use futures::Stream;
-use harn_core::budget::Price;
 use harn_core::chat::{ModelRef, ModelRequest, PartialCall, ProviderToolUse, StopReason, Thought, Usage};
+use harn_core::price::Prices;
 use serde_json::{Map, Value};
 
 pub use codec::{
@@ -33,14 +37,17 @@ pub use http::{
     TransportOptions,
 };
 pub use offline::OfflineModel;
+pub use record::{Recording, RecordingError, RecordingModel, Redact};
+pub use registry::{ModelSource, Models};
 pub use scripted::{ScriptError, ScriptedModel};
+pub use source::{CatalogSource, Variables};
 pub use thinking::nearest;
 
 /// Something that answers a conversation.
 pub trait Model: Send + Sync {
     fn reference(&self) -> ModelRef;
 
-    /// What is known about it. A model without a price costs nothing that we could count.
+    /// What is known about it.
     fn card(&self) -> ModelCard {
         ModelCard::default()
     }
@@ -54,12 +61,15 @@ pub trait Model: Send + Sync {
 pub struct ModelCard {
     /// Tokens that it takes in.
     pub context_window: u64,
-    pub price: Option<Price>,
+    /// Tokens of one answer; none where that is not known.
+    pub max_output: Option<u64>,
+    /// None where they are not known; a model that costs nothing has prices of zero.
+    pub prices: Option<Prices>,
 }
 
 impl Default for ModelCard {
     fn default() -> Self {
-        Self { context_window: 128_000, price: None }
+        Self { context_window: 128_000, max_output: None, prices: None }
     }
 }
 
@@ -90,41 +100,4 @@ pub enum Chunk {
     Usage(Usage),
     /// Always the last chunk, so that a reader need not wait for the connection to close.
     Stop(StopReason),
-}
-
-/// The models that this process can call.
-#[derive(Clone, Default)]
-pub struct Models(Vec<Arc<dyn Model>>);
-
-impl Models {
-    /// Of two models with the same reference, the first one answers.
-    pub fn new(models: Vec<Arc<dyn Model>>) -> Self {
-        Self(models)
-    }
-
-    pub fn get(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
-        self.0.iter().find(|model| model.reference() == *reference).cloned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_registry_finds_a_model_by_provider_and_name() {
-        let scripted = ScriptedModel::from_json(r#"{"responses":[]}"#).unwrap();
-        let models = Models::new(vec![Arc::new(OfflineModel), Arc::new(scripted)]);
-        let cases = [
-            ("offline", "offline-1", true),
-            ("scripted", "scripted-1", true),
-            ("offline", "scripted-1", false),
-            ("", "", false),
-        ];
-        for (provider, model, found) in cases {
-            let wanted = ModelRef { provider: provider.into(), model: model.into() };
-            let got = models.get(&wanted).map(|model| model.reference());
-            assert_eq!(got, found.then_some(wanted));
-        }
-    }
 }

@@ -5,10 +5,11 @@ mod summary;
 
 use futures::{StreamExt, stream};
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Usage};
+use harn_core::price::Prices;
 use harn_core::tool::ToolCall;
 
 use crate::pieces::pieces;
-use crate::{Chunk, Model, ModelStream};
+use crate::{Chunk, Model, ModelCard, ModelStream};
 use command::Command;
 
 const INTRODUCTION: &str = "\
@@ -35,6 +36,10 @@ pub struct OfflineModel;
 impl Model for OfflineModel {
     fn reference(&self) -> ModelRef {
         ModelRef { provider: "offline".into(), model: "offline-1".into() }
+    }
+
+    fn card(&self) -> ModelCard {
+        ModelCard { prices: Some(Prices::free()), ..ModelCard::default() }
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

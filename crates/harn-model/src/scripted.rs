@@ -23,14 +23,18 @@
 //! - In `responses`, response *n* answers a conversation that holds *n* assistant messages.
 //! - In an entry of `conversations`, only assistant messages after the last user message that contains its
 //!   `when` are counted: saying the words again plays the entry from its beginning.
+//! - An entry of `recorded`, which a recording writes, is `{"first": …, "turn": n, "response": {…}}`. It answers a
+//!   conversation whose first user message begins with `first` and that holds *n* assistant messages. The longest
+//!   `first` wins, and of equal ones the last. It goes before all others.
 //! - Beyond the last response, `after` says whether it is repeated (`repeat_last`) or the call fails
 //!   (`error`, the default).
 //!
 //! `context_window` (tokens) and `price` (`{"input": …, "output": …}`, millionths of a US dollar per million tokens)
-//! make it behave as a model of that size and price.
+//! make it behave as a model of that size and price; the other fields of `prices` in a catalog work too. Without a price
+//! it is free.
 //!
-//! A response waits `delay_ms`, then streams `thinking`, `text` in `chunks` pieces, `tool_calls` and `usage`,
-//! and ends in one way: with `stop` (any word; by default `tool_use` if there are tool calls, else
+//! A response waits `delay_ms`, then streams `thinking`, `text` in `chunks` pieces, `provider_tools`, `tool_calls`,
+//! `partial_calls` and `usage`, and ends in one way: with `stop` (any word; by default `tool_use` if there are tool calls, else
 //! `end_turn`), with `error`, with `"cut": true` (the stream ends without a stop), or with `"hang": true`
 //! (it never ends).
 
@@ -40,12 +44,13 @@ use std::path::Path;
 
 use futures::{FutureExt, StreamExt, stream};
 use harn_core::chat::{ChatMessage, ModelRef, ModelRequest};
+use harn_core::price::Prices;
 use harn_core::tool::ToolCall;
 
 use crate::pieces::pieces;
 use crate::{Chunk, Model, ModelCard, ModelError, ModelStream};
 pub use script::ScriptError;
-use script::{After, End, Response, Script};
+use script::{After, End, Recorded, Response, Script};
 
 /// Plays a script; its format is described in this module.
 #[derive(Debug)]
@@ -70,7 +75,8 @@ impl Model for ScriptedModel {
         let usual = ModelCard::default();
         ModelCard {
             context_window: self.0.context_window.unwrap_or(usual.context_window),
-            price: self.0.price,
+            prices: Some(self.0.price.unwrap_or(Prices::free())),
+            ..usual
         }
     }
 
@@ -84,8 +90,11 @@ impl Model for ScriptedModel {
 
 impl Script {
     fn response(&self, messages: &[ChatMessage]) -> Result<&Response, ModelError> {
+        if let Some(response) = self.recorded(messages) {
+            return Ok(response);
+        }
         let (responses, counted) = self.part(messages);
-        let index = counted.iter().filter(|m| matches!(m, ChatMessage::Assistant { .. })).count();
+        let index = turn(counted);
         let beyond = match self.after {
             After::RepeatLast => responses.last(),
             After::Error => None,
@@ -93,14 +102,32 @@ impl Script {
         responses.get(index).or(beyond).ok_or_else(|| used_up(index, responses.len()))
     }
 
+    fn recorded(&self, messages: &[ChatMessage]) -> Option<&Response> {
+        let (first, turn) = (first_text(messages), turn(messages));
+        let fits = |entry: &&Recorded| entry.turn == turn && first.starts_with(&entry.first);
+        // Of several with the same length, `max_by_key` gives the last.
+        let best = self.recorded.iter().filter(fits).max_by_key(|entry| entry.first.len());
+        best.map(|entry| &entry.response)
+    }
+
     /// The responses that apply, and the messages in which assistant messages count.
     fn part<'a>(&self, messages: &'a [ChatMessage]) -> (&[Response], &'a [ChatMessage]) {
-        let first = messages.iter().find_map(user_text).unwrap_or_default();
+        let first = first_text(messages);
         match self.conversations.iter().find(|entry| first.contains(&entry.when)) {
             Some(entry) => (&entry.responses, since(messages, &entry.when)),
             None => (&self.responses, messages),
         }
     }
+}
+
+/// What the user said first, by which a conversation is known.
+pub(crate) fn first_text(messages: &[ChatMessage]) -> &str {
+    messages.iter().find_map(user_text).unwrap_or_default()
+}
+
+/// How often the model has answered in these messages.
+pub(crate) fn turn(messages: &[ChatMessage]) -> usize {
+    messages.iter().filter(|message| matches!(message, ChatMessage::Assistant { .. })).count()
 }
 
 fn user_text(message: &ChatMessage) -> Option<&str> {
@@ -144,7 +171,9 @@ fn perform(response: Response) -> ModelStream {
     }
     chunks.extend(pieces(&response.text, response.text_pieces).into_iter().map(Chunk::Text));
     let call = |ToolCall { id, name, args }| Chunk::ToolCall { id, name, args };
+    chunks.extend(response.provider_tools.into_iter().map(Chunk::ProviderTool));
     chunks.extend(response.tool_calls.into_iter().map(call));
+    chunks.extend(response.partial_calls.into_iter().map(Chunk::PartialCall));
     chunks.extend(response.usage.map(Chunk::Usage));
     let chunks = stream::iter(chunks.into_iter().map(Ok));
     match response.end {

@@ -2,14 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/anthropic.rs"]
-mod fake;
 mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fake::{FakeAnthropic, KEY};
 use futures::StreamExt;
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest, OutputSchema, StopReason, Thinking, Usage};
 use harn_core::tool::ToolOutcome;
@@ -18,6 +15,7 @@ use harn_model::{
     Auth, Capabilities, Chunk, Credential, Delivery, HttpModel, HttpOptions, Model, ModelError, Target,
     ThinkingKind, collect,
 };
+use harn_testkit::providers::anthropic::{self as fake, Fake, KEY, Turn};
 use serde_json::{Value, json};
 use support::{Reply, Server, Step, gzip, options, request, run, transport};
 
@@ -78,7 +76,7 @@ async fn a_task_of_several_turns_with_tools_and_thinking_passes_the_providers_ch
         "usage": {"input_tokens": 20, "output_tokens": 30},
     });
     for delivery in [Delivery::Streamed, Delivery::Whole] {
-        let fake = FakeAnthropic::start(vec![first.clone(), words()]).await;
+        let fake = Fake::start(vec![Turn::Answer(first.clone()), Turn::Answer(words())]).await;
         let model = model_at(&fake.url, delivery, options(1));
         let mut messages = vec![ChatMessage::user("compare a and b")];
         let answer = collect(model.stream(request(messages.clone()))).await.unwrap();
@@ -96,13 +94,13 @@ async fn a_task_of_several_turns_with_tools_and_thinking_passes_the_providers_ch
             media: vec![],
         }));
         assert_eq!(collect(model.stream(request(messages))).await, Ok(said()));
-        assert_eq!(fake.seen()[1]["messages"][1]["content"], first["content"], "{delivery:?}");
+        assert_eq!(fake.asked()[1].body["messages"][1]["content"], first["content"], "{delivery:?}");
     }
 }
 
 #[tokio::test]
 async fn the_fake_refuses_what_the_provider_refuses() {
-    let fake = FakeAnthropic::start(vec![words()]).await;
+    let fake = Fake::start(vec![Turn::Answer(words())]).await;
     let key = Credential::new("sk-wrong", "ANTHROPIC_API_KEY");
     let target = Target::new("anthropic", "claude-x", &fake.url, Auth::Header("x-api-key".into()));
     let model = HttpModel::new(Arc::new(AnthropicCodec), target, key, transport());
@@ -128,7 +126,7 @@ async fn the_fake_refuses_what_the_provider_refuses() {
 async fn a_given_shape_is_asked_for_in_a_way_that_the_provider_takes() {
     let shaped = json!({"content": [{"type": "tool_use", "id": "t", "name": "number", "input": {"n": 5}}],
                         "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}});
-    let fake = FakeAnthropic::start(vec![shaped]).await;
+    let fake = Fake::start(vec![Turn::Answer(shaped)]).await;
     let mut request = hello();
     request.thinking = Thinking::High;
     request.output_schema = Some(OutputSchema { name: "number".into(), schema: json!({"type": "object"}) });

@@ -2,9 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/anthropic.rs"]
-#[allow(dead_code, reason = "only its events are used here")]
-mod fake;
 mod support;
 
 use futures::stream;
@@ -15,6 +12,7 @@ use harn_core::chat::{
 use harn_core::tool::ToolCall;
 use harn_model::providers::anthropic::AnthropicCodec;
 use harn_model::{Auth, Chunk, Framing, ModelError, Target, collect};
+use harn_testkit::providers::anthropic as fake;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{decoded, request};
@@ -292,15 +290,66 @@ async fn an_answer_of_a_given_shape_comes_as_text() {
 #[tokio::test]
 async fn a_tool_of_the_provider_without_a_result_is_told_too() {
     let block = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}});
-    let answer = answer(read(&hello(), &fake::events(&message(json!([block]), "pause_turn")))).await.unwrap();
+    let answer = answer(read(&hello(), &fake::events(&message(json!([block]), "end_turn")))).await.unwrap();
     let used = ProviderToolUse { name: "web_search".into(), input: json!({"q": "x"}), output: None };
     let expected = ModelAnswer {
         provider_tools: vec![used],
         thoughts: vec![thought(&block, "", 0, 0)],
         usage: Usage::new(10, 25),
-        ..ModelAnswer::stopped(StopReason::Other("pause_turn".into()))
+        ..ModelAnswer::stopped(StopReason::EndTurn)
     };
     assert_eq!(answer, expected);
+}
+
+#[tokio::test]
+async fn every_tool_of_the_provider_is_told_with_its_result() {
+    let mcp =
+        json!({"type": "mcp_tool_use", "id": "m", "name": "roll", "server_name": "dice", "input": {"n": 1}});
+    let rolled =
+        json!({"type": "mcp_tool_result", "tool_use_id": "m", "is_error": false, "content": [{"text": "6"}]});
+    let looking = json!({"type": "server_tool_use", "id": "t", "name": "tool_search_tool_regex", "input": {"query": "x"}});
+    let tools =
+        json!({"type": "tool_search_tool_result", "tool_use_id": "t", "content": {"tool_references": []}});
+    let novel = json!({"type": "divination_tool_use", "id": "d", "name": "orb", "input": {}});
+    let stray = json!({"type": "web_fetch_tool_result", "tool_use_id": "gone", "content": "page"});
+    let content = json!([mcp, rolled, looking, tools, novel, stray]);
+    let got = answer(read(&hello(), &fake::events(&message(content.clone(), "end_turn")))).await.unwrap();
+    let used = |name: &str, input: Value, output: Option<Value>| ProviderToolUse {
+        name: name.into(),
+        input,
+        output,
+    };
+    let expected = [
+        used("roll", json!({"n": 1}), Some(json!([{"text": "6"}]))),
+        used("tool_search_tool_regex", json!({"query": "x"}), Some(json!({"tool_references": []}))),
+        used("web_fetch", Value::Null, Some(json!("page"))),
+        used("orb", json!({}), None),
+    ];
+    assert_eq!(got.provider_tools, expected);
+    let back: Vec<Value> = got.thoughts.iter().map(|thought| thought.opaque["block"].clone()).collect();
+    assert_eq!(Value::from(back), content);
+}
+
+#[tokio::test]
+async fn a_result_that_comes_with_the_next_answer_finds_its_call() {
+    let running =
+        json!({"type": "server_tool_use", "id": "c", "name": "code_execution", "input": {"code": "x()"}});
+    let ours = json!({"type": "tool_use", "id": "t", "name": "x", "input": {}});
+    let first =
+        answer(read(&hello(), &fake::events(&message(json!([running, ours]), "tool_use")))).await.unwrap();
+    assert_eq!((first.provider_tools, &first.stop), (vec![], &StopReason::ToolUse));
+    let said =
+        ChatMessage::Assistant { text: first.text, tool_calls: first.tool_calls, thoughts: first.thoughts };
+    let next = request(vec![ChatMessage::user("hello"), said]);
+    let result =
+        json!({"type": "code_execution_tool_result", "tool_use_id": "c", "content": {"stdout": "2"}});
+    let second = answer(read(&next, &fake::events(&message(json!([result]), "end_turn")))).await.unwrap();
+    let used = ProviderToolUse {
+        name: "code_execution".into(),
+        input: json!({"code": "x()"}),
+        output: Some(json!({"stdout": "2"})),
+    };
+    assert_eq!(second.provider_tools, [used]);
 }
 
 #[tokio::test]

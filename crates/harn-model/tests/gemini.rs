@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/gemini.rs"]
-mod fake;
 mod support;
 
 use std::sync::Arc;
 
-use fake::{Fake, KEY, Turn};
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest, StopReason, Thought, Usage};
 use harn_core::tool::{ToolCall, ToolOutcome};
 use harn_model::providers::gemini::GeminiCodec;
 use harn_model::{Auth, Credential, Delivery, HttpModel, Model, ModelError, Target, collect};
+use harn_testkit::providers::gemini::{Fake, KEY, Turn};
 use serde_json::{Value, json};
 use support::{Reply, Server, options, request, transport};
 
@@ -136,10 +134,11 @@ async fn a_run_with_tools_keeps_thoughts_and_signatures_in_their_places() {
             {"role": "model", "parts": [{"text": "Cold and warm."}, {"text": "", "thoughtSignature": "sig-2"}]},
             {"role": "user", "parts": [{"text": "Sure?"}]},
         ]);
-        let seen = fake.seen();
+        let seen = fake.asked();
         assert_eq!(seen[2].body["contents"], contents, "{delivery:?}");
         let method = if delivery == Delivery::Whole { "generateContent" } else { "streamGenerateContent" };
-        assert!(seen.iter().all(|one| one.call == format!("gemini-3-flash-preview:{method}")));
+        let path = format!("/v1beta/models/gemini-3-flash-preview:{method}");
+        assert!(seen.iter().all(|one| one.path.split('?').next() == Some(path.as_str())));
     }
 }
 
@@ -222,7 +221,7 @@ async fn an_overload_is_tried_again_and_an_answer_may_come_as_a_list() {
     let patient = model(&fake.url, KEY, Delivery::Streamed).with_options(options(2));
     let hello = || request(vec![ChatMessage::user("hi")]);
     assert_eq!(ask(&patient, hello()).await.unwrap().text, "Ok.");
-    assert_eq!(fake.seen().len(), 2);
+    assert_eq!(fake.asked().len(), 2);
 
     let list = json!([parts(json!([{"text": "O"}])), last(json!([{"text": "k."}]), json!({}))]);
     let server = Server::start(vec![Reply::json(200, &list)]).await;

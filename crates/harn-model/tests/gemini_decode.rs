@@ -118,6 +118,13 @@ fn every_kind_of_part_is_read() {
         Chunk::ProviderTool(ProviderToolUse { name: "code_execution".into(), input, output })
     };
     let (ran_code, result) = (code["executableCode"].clone(), done["codeExecutionResult"].clone());
+    let searching = json!({"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "t", "args": {"queries": ["q"]}}, "thoughtSignature": "s"});
+    let found =
+        json!({"toolResponse": {"toolType": "GOOGLE_SEARCH_WEB", "id": "t", "response": {"hits": 2}}});
+    let searched = |output: Option<Value>| {
+        let (name, input) = ("google_search_web".into(), json!({"queries": ["q"]}));
+        Chunk::ProviderTool(ProviderToolUse { name, input, output })
+    };
     let cases = [
         (json!([{"text": "a"}, {"text": ""}, {"text": "b"}]), vec![text("a"), text("b")]),
         (
@@ -186,6 +193,25 @@ fn every_kind_of_part_is_read() {
             ],
         ),
         (json!([done]), vec![ran(Value::Null, Some(result)), layout("", json!([{"part": done}]))]),
+        (
+            json!([searching, found, searching]),
+            vec![
+                searched(Some(json!({"hits": 2}))),
+                searched(None),
+                layout("", json!([{"part": searching}, {"part": found}, {"part": searching}])),
+            ],
+        ),
+        (
+            json!([{"divinationCall": {"orb": 1}}]),
+            vec![
+                Chunk::ProviderTool(ProviderToolUse {
+                    name: "divinationCall".into(),
+                    input: json!({"orb": 1}),
+                    output: None,
+                }),
+                layout("", json!([{"part": {"divinationCall": {"orb": 1}}}])),
+            ],
+        ),
         (json!([{"newPart": {"x": 1}}]), vec![layout("", json!([{"part": {"newPart": {"x": 1}}}]))]),
         (json!([{}]), vec![]),
     ];
@@ -226,6 +252,11 @@ fn grounding_and_counts_are_told_once_at_the_end() {
         stop(StopReason::EndTurn),
     ];
     assert_eq!(stream(&responses), (expected, None));
+    // What a part has told already is not told again.
+    let call = parts(json!([{"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "t", "args": {}}}]));
+    let (chunks, _) = stream(&[vec![call], responses.to_vec()].concat());
+    let told = |chunk: &&Chunk| matches!(chunk, Chunk::ProviderTool(_));
+    assert_eq!(chunks.iter().filter(told).count(), 1, "{chunks:?}");
     let huge = count(
         json!({"promptTokenCount": u64::MAX, "toolUsePromptTokenCount": 1, "candidatesTokenCount": -1}),
     );

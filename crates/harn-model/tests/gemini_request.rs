@@ -253,6 +253,24 @@ fn an_answer_gets_its_shape_in_the_way_that_the_model_offers() {
 }
 
 #[test]
+fn functions_beside_tools_of_google_ask_for_what_those_did() {
+    let cases = [
+        ("gemini-3-flash-preview", true, json!({"includeServerSideToolInvocations": true})),
+        ("gemini-3-flash-preview", false, Value::Null),
+        ("gemini-2.5-flash", true, Value::Null),
+    ];
+    for (model, with_tools, expected) in cases {
+        let mut target = target(model);
+        target.options = options(json!({"tools": [{"googleSearch": {}}]}));
+        let mut request = hello();
+        if with_tools {
+            request.tools = [tool("look", json!({}))].into();
+        }
+        assert_eq!(body(&request, &target)["toolConfig"], expected, "{model} {with_tools}");
+    }
+}
+
+#[test]
 fn settings_of_the_target_are_put_in() {
     let mut target = target("gemini-2.5-flash");
     target.capabilities.tools = false;

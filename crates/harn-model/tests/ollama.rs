@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/ollama.rs"]
-mod fake;
 mod support;
 
 use std::sync::Arc;
 
-use fake::{Fake, MODEL, Turn};
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest, StopReason, Thought, Usage};
 use harn_core::tool::{ToolCall, ToolOutcome};
 use harn_model::providers::ollama::OllamaCodec;
 use harn_model::{Auth, Credential, Delivery, HttpModel, Model, ModelError, Target, collect};
+use harn_testkit::providers::ollama::{Fake, MODEL, Turn};
 use serde_json::{Value, json};
 use support::{options, request, transport};
 
@@ -118,7 +116,7 @@ async fn a_run_with_tools_keeps_thoughts_and_the_order_of_results() {
             "stream": delivery == Delivery::Streamed,
             "options": {"num_predict": 1000},
         });
-        assert_eq!(fake.seen()[1], expected);
+        assert_eq!(fake.asked()[1].body, expected);
     }
 }
 
@@ -176,5 +174,5 @@ async fn a_server_that_is_busy_is_asked_again() {
     let fake = Fake::start(vec![busy, broken, good]).await;
     let patient = model(&fake.url, MODEL, Delivery::Streamed).with_options(options(3));
     assert_eq!(ask(&patient, hello()).await.unwrap().text, "Ok.");
-    assert_eq!(fake.seen().len(), 3);
+    assert_eq!(fake.asked().len(), 3);
 }

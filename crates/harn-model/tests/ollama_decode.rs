@@ -119,6 +119,33 @@ fn pieces_of_every_kind_are_read() {
 }
 
 #[test]
+fn a_think_block_in_the_text_is_thinking_where_there_is_no_field_for_it() {
+    let words = |content: &str| said(json!({ "content": content }));
+    let think = |words: &str| Chunk::Thinking(words.into());
+    let thought = |words: &str| {
+        let opaque = json!({ "thinking": words });
+        Chunk::Thought(Thought { provider: "ollama".into(), text: words.into(), opaque })
+    };
+    let field = said(json!({"thinking": "hm", "content": "<think>x</think>"}));
+    let cases = [
+        (
+            vec![words("<thi"), words("nk>\nhm</think>"), words("\n\nYes.")],
+            vec![think("hm"), text("Yes."), thought("hm")],
+        ),
+        (vec![words("<think>never closed")], vec![think("never closed"), thought("never closed")]),
+        (vec![words("a <think>b</think>")], vec![text("a <think>b</think>")]),
+        (vec![words("<th")], vec![text("<th")]),
+        (vec![field], vec![think("hm"), text("<think>x</think>"), thought("hm")]),
+    ];
+    for (mut frames, mut expected) in cases {
+        frames.push(done("stop"));
+        expected.push(Chunk::Stop(StopReason::EndTurn));
+        assert_eq!(stream(&frames), (expected, None), "{frames:?}");
+    }
+    assert_eq!(stream(&[words("<think>hm</")]), (vec![think("hm"), think("</")], cut()));
+}
+
+#[test]
 fn an_answer_by_a_tool_is_text() {
     let tool = ToolSpec {
         name: "look".into(),

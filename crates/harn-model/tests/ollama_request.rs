@@ -73,6 +73,21 @@ fn a_request_holds_the_settings_of_its_target() {
 }
 
 #[test]
+fn the_window_is_the_one_of_the_settings_else_the_one_that_the_model_is_known_to_have() {
+    let cases = [
+        (None, json!({}), json!({"num_predict": 1000})),
+        (Some(40_960), json!({}), json!({"num_predict": 1000, "num_ctx": 40_960})),
+        (Some(40_960), json!({"num_ctx": 8192}), json!({"num_predict": 1000, "num_ctx": 8192})),
+    ];
+    for (known, settings, expected) in cases {
+        let mut target = target("qwen3");
+        target.capabilities.context_window = known;
+        target.options = settings.as_object().unwrap().clone();
+        assert_eq!(body(&hello(), &target)["options"], expected);
+    }
+}
+
+#[test]
 fn images_go_beside_the_text_and_the_rest_is_told_as_missing() {
     let media = |mime_type: &str, source| Media { mime_type: mime_type.into(), source };
     let all = vec![

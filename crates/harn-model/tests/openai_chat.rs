@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/openai_chat.rs"]
-mod fake;
 mod support;
 
 use std::sync::Arc;
 
-use fake::{Fake, KEY, Said};
 use harn_core::chat::{ChatMessage, ModelAnswer, StopReason, Thought, Usage};
 use harn_core::tool::{ToolCall, ToolOutcome};
 use harn_model::providers::openai_chat::OpenAiChatCodec;
 use harn_model::{Auth, Chunk, Credential, Delivery, HttpModel, Model, Target, collect};
+use harn_testkit::providers::openai_chat::{Fake, KEY, Said, Turn};
 use serde_json::{Value, json};
 use support::{Reply, Server, options, request, run, transport};
 
@@ -48,8 +46,8 @@ async fn tools_are_used_over_two_turns_streamed_and_at_once() {
             ("b", "read_file", json!({"path": "b \"quoted\".txt"})),
         ];
         let fake = Fake::start(vec![
-            Said { reasoning: "two files", text: "I read", calls, finish: "tool_calls" },
-            Said { text: "done", finish: "stop", ..Said::default() },
+            Turn::Answer(Said { reasoning: "two files", text: "I read", calls, finish: "tool_calls" }),
+            Turn::Answer(Said { text: "done", finish: "stop", ..Said::default() }),
         ])
         .await;
         let model = model(target(&fake.url, "deepseek", delivery), KEY);
@@ -101,7 +99,7 @@ async fn tools_are_used_over_two_turns_streamed_and_at_once() {
 
 #[tokio::test]
 async fn azure_is_called_by_deployment_version_and_its_own_header() {
-    let fake = Fake::start(vec![Said { text: "hi", finish: "stop", ..Said::default() }]).await;
+    let fake = Fake::start(vec![Turn::Answer(Said { text: "hi", finish: "stop", ..Said::default() })]).await;
     let mut target = target(&fake.url, "azure", Delivery::Streamed);
     target.auth = Auth::Header("api-key".into());
     target.options.insert("api_version".into(), "2024-10-21".into());

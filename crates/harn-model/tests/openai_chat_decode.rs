@@ -4,58 +4,13 @@
 
 mod support;
 
-use harn_core::chat::{ModelRequest, OutputSchema, PartialCall, StopReason, Thought, Usage};
+use harn_core::chat::{ModelRequest, OutputSchema, StopReason, Thought, Usage};
 use harn_model::providers::openai_chat::OpenAiChatCodec;
-use harn_model::{Auth, Chunk, Framing, ModelError, StructuredOutput, Target};
+use harn_model::{Chunk, Framing, StructuredOutput, Target};
 use serde_json::{Value, json};
+use support::chat::{DONE, delta, events, finish, pieces, streamed, streamed_as, target};
+use support::chunks::{call, partial, stop, text, think, used};
 use support::{decoded, request};
-
-type Outcome = (Vec<Chunk>, Option<ModelError>);
-
-fn target(dialect: &str) -> Target {
-    let mut target = Target::new("p", "m", "https://a.example", Auth::Bearer);
-    target.options.insert("dialect".into(), dialect.into());
-    target
-}
-
-fn events(frames: &[Value]) -> String {
-    frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
-}
-
-fn streamed(frames: &[Value], end: &str) -> Outcome {
-    let bytes = events(frames) + end;
-    decoded(&OpenAiChatCodec, &request(vec![]), &target("vllm"), Framing::Events, bytes.as_bytes())
-}
-
-const DONE: &str = "data: [DONE]\n\n";
-
-fn delta(delta: Value) -> Value {
-    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
-}
-
-fn finish(reason: &str) -> Value {
-    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-}
-
-fn pieces(calls: Value) -> Value {
-    delta(json!({ "tool_calls": calls }))
-}
-
-fn text(text: &str) -> Chunk {
-    Chunk::Text(text.into())
-}
-
-fn call(id: &str, name: &str, args: Value) -> Chunk {
-    Chunk::ToolCall { id: id.into(), name: name.into(), args: args.as_object().unwrap().clone() }
-}
-
-fn partial(id: &str, name: &str, raw: &str) -> Chunk {
-    Chunk::PartialCall(PartialCall { id: id.into(), name: name.into(), raw: raw.into() })
-}
-
-fn stop(reason: StopReason) -> Chunk {
-    Chunk::Stop(reason)
-}
 
 #[test]
 fn calls_are_put_together_whatever_their_pieces_leave_out() {
@@ -240,7 +195,6 @@ fn usage_comes_before_the_stop_and_its_last_word_counts() {
 
 #[test]
 fn reasoning_is_shown_and_kept_in_the_field_in_which_it_came() {
-    let think = |words: &str| Chunk::Thinking(words.into());
     let kept = |text: &str, opaque: Value| {
         Chunk::Thought(Thought { provider: "p".into(), text: text.into(), opaque })
     };
@@ -376,4 +330,75 @@ fn an_answer_of_a_given_shape_is_its_json_and_nothing_else() {
         let outcome = decoded(&OpenAiChatCodec, &request, &target, Framing::Events, bytes.as_bytes());
         assert_eq!(outcome, (expected, None), "{how:?}");
     }
+}
+
+#[test]
+fn a_think_block_in_the_text_of_a_local_server_is_thinking() {
+    let said = |words: &str| delta(json!({ "content": words }));
+    let kept = |words: &str| {
+        let opaque = json!({ "reasoning_content": words });
+        Chunk::Thought(Thought { provider: "p".into(), text: words.into(), opaque })
+    };
+    let frames =
+        [said("\n<th"), said("ink>h"), said("m</thi"), said("nk>\n\nYes"), said("."), finish("stop")];
+    let end = || stop(StopReason::EndTurn);
+    let apart = vec![think("h"), think("m"), text("Yes"), text(".")];
+    for dialect in ["vllm", "llama.cpp"] {
+        let expected = [apart.clone(), vec![kept("hm"), end()]].concat();
+        assert_eq!(streamed_as(dialect, &frames, DONE), (expected, None), "{dialect}");
+    }
+    let unkept = [apart, vec![end()]].concat();
+    assert_eq!(streamed_as("lmstudio", &frames, DONE), (unkept, None));
+    for dialect in ["openai", "azure", "openrouter", "deepseek", "groq", "mistral", "generic"] {
+        let (chunks, _) = streamed_as(dialect, &frames, DONE);
+        assert_eq!(chunks[0], text("\n<th"), "{dialect} has a field for reasoning");
+    }
+    let cases = [
+        (
+            vec![said("<think>never closed"), finish("length")],
+            vec![think("never closed")],
+            Some("never closed"),
+        ),
+        (vec![said("<thi"), finish("length")], vec![text("<thi")], None),
+        (
+            vec![delta(json!({"reasoning_content": "r", "content": "<think>"})), finish("length")],
+            vec![think("r"), text("<think>")],
+            Some("r"),
+        ),
+    ];
+    for (frames, mut expected, thought) in cases {
+        expected.extend(thought.map(kept));
+        expected.push(stop(StopReason::MaxTokens));
+        assert_eq!(streamed(&frames, DONE), (expected, None), "{frames:?}");
+    }
+    let (cut, error) = streamed(&[said("<think>hm</th")], "");
+    assert_eq!((cut, error.unwrap().code()), (vec![think("hm"), think("</th")], "cut_stream"));
+}
+
+#[test]
+fn thinking_among_the_parts_of_a_content_is_shown_as_such() {
+    let parts = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Yes."}]);
+    let frames = [delta(json!({ "content": parts })), finish("stop")];
+    let expected = vec![think("hm"), text("Yes."), stop(StopReason::EndTurn)];
+    assert_eq!(streamed_as("mistral", &frames, DONE), (expected, None));
+}
+
+#[test]
+fn tools_that_the_server_ran_are_told_once() {
+    let ran = |tool: Value| delta(json!({ "executed_tools": [tool] }));
+    let frames = [
+        ran(json!({"index": 0, "type": "search", "arguments": "{\"query\":\"rust\"}"})),
+        ran(json!({"index": 0, "type": "search", "arguments": null, "output": "found"})),
+        ran(json!({"index": 1, "type": "python", "arguments": "1+1"})),
+        ran(json!("odd")),
+        delta(json!({"content": "Yes.", "executed_tools": null})),
+        finish("stop"),
+    ];
+    let expected = vec![
+        text("Yes."),
+        used("search", json!({"query": "rust"}), Some(json!("found"))),
+        used("python", json!("1+1"), None),
+        stop(StopReason::EndTurn),
+    ];
+    assert_eq!(streamed_as("groq", &frames, DONE), (expected, None));
 }

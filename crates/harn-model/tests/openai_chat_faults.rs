@@ -4,58 +4,13 @@
 
 mod support;
 
-use harn_core::chat::{PartialCall, StopReason};
+use harn_core::chat::StopReason;
 use harn_model::providers::openai_chat::OpenAiChatCodec;
-use harn_model::{Auth, Chunk, Framing, ModelError, Target};
+use harn_model::{Chunk, Framing};
 use serde_json::{Value, json};
+use support::chat::{DONE, delta, events, finish, pieces, streamed, target};
+use support::chunks::{call, distorted, partial, said, stop, text};
 use support::{decoded, request};
-
-type Outcome = (Vec<Chunk>, Option<ModelError>);
-
-fn target(dialect: &str) -> Target {
-    let mut target = Target::new("p", "m", "https://a.example", Auth::Bearer);
-    target.options.insert("dialect".into(), dialect.into());
-    target
-}
-
-fn events(frames: &[Value]) -> String {
-    frames.iter().map(|frame| format!("data: {frame}\n\n")).collect()
-}
-
-fn streamed(frames: &[Value], end: &str) -> Outcome {
-    let bytes = events(frames) + end;
-    decoded(&OpenAiChatCodec, &request(vec![]), &target("vllm"), Framing::Events, bytes.as_bytes())
-}
-
-const DONE: &str = "data: [DONE]\n\n";
-
-fn delta(delta: Value) -> Value {
-    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
-}
-
-fn finish(reason: &str) -> Value {
-    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-}
-
-fn pieces(calls: Value) -> Value {
-    delta(json!({ "tool_calls": calls }))
-}
-
-fn text(text: &str) -> Chunk {
-    Chunk::Text(text.into())
-}
-
-fn call(id: &str, name: &str, args: Value) -> Chunk {
-    Chunk::ToolCall { id: id.into(), name: name.into(), args: args.as_object().unwrap().clone() }
-}
-
-fn partial(id: &str, name: &str, raw: &str) -> Chunk {
-    Chunk::PartialCall(PartialCall { id: id.into(), name: name.into(), raw: raw.into() })
-}
-
-fn stop(reason: StopReason) -> Chunk {
-    Chunk::Stop(reason)
-}
 
 #[test]
 fn what_is_broken_is_said_to_be_broken() {
@@ -169,10 +124,7 @@ fn an_answer_cut_at_any_byte_is_a_beginning_and_never_taken_for_whole_too_early(
             Framing::Events,
             &bytes.as_bytes()[..cut],
         );
-        let said: String = chunks
-            .iter()
-            .filter_map(|chunk| if let Chunk::Text(text) = chunk { Some(text.as_str()) } else { None })
-            .collect();
+        let said = said(&chunks);
         assert!("Grüße 🙂 you".starts_with(&said), "{cut}: {said}");
         let is_called = chunks.contains(&call("x", "m", json!({"a": 1})));
         let is_whole = chunks.last() == Some(&stop(StopReason::ToolUse));
@@ -180,49 +132,6 @@ fn an_answer_cut_at_any_byte_is_a_beginning_and_never_taken_for_whole_too_early(
         let expected = if cut < finished { (false, false, Some("cut_stream")) } else { (true, true, None) };
         assert_eq!((is_called, is_whole, code), expected, "{cut}");
     }
-}
-
-/// Every place in a value, as pointers.
-fn places(value: &Value, at: &str, found: &mut Vec<String>) {
-    found.push(at.to_owned());
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| places(value, &format!("{at}/{name}"), found))
-        }
-        Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, value)| places(value, &format!("{at}/{index}"), found));
-        }
-        _ => {}
-    }
-}
-
-/// The frames with one value of one frame replaced, in all ways.
-fn distorted(frames: &[Value]) -> Vec<Vec<Value>> {
-    let odd = [
-        json!(null),
-        json!(0),
-        json!(-1.5),
-        json!(""),
-        json!("x"),
-        json!([]),
-        json!([null]),
-        json!({}),
-        json!(true),
-    ];
-    let mut all = Vec::new();
-    for (index, frame) in frames.iter().enumerate() {
-        let mut found = Vec::new();
-        places(frame, "", &mut found);
-        for (place, value) in found.iter().flat_map(|place| odd.iter().map(move |value| (place, value))) {
-            let mut frames = frames.to_vec();
-            *frames[index].pointer_mut(place).unwrap() = value.clone();
-            all.push(frames);
-        }
-    }
-    all
 }
 
 #[test]

@@ -67,6 +67,68 @@ fn each_dialect_has_its_plain_request() {
     for (dialect, field) in cases {
         assert_eq!(body(&hello(), &target(dialect)), expected(field), "{dialect}");
     }
+    let mut strict = expected("max_tokens");
+    strict.as_object_mut().unwrap().remove("stream_options");
+    assert_eq!(body(&hello(), &target("mistral")), strict, "it refuses fields that it does not know");
+}
+
+#[test]
+fn reasoning_is_asked_for_in_its_own_field_where_it_would_be_text() {
+    let cases = [
+        ("groq", "qwen/qwen3-32b", ThinkingKind::Unknown, json!("parsed")),
+        ("groq", "qwen/qwen3-32b", ThinkingKind::Never, Value::Null),
+        ("groq", "openai/gpt-oss-120b", ThinkingKind::Unknown, Value::Null),
+        ("vllm", "qwen/qwen3-32b", ThinkingKind::Unknown, Value::Null),
+    ];
+    for (dialect, model, kind, expected) in cases {
+        let mut target = Target { model: model.into(), ..target(dialect) };
+        target.capabilities.thinking = kind;
+        assert_eq!(body(&hello(), &target)["reasoning_format"], expected, "{dialect} {model}");
+    }
+}
+
+#[test]
+fn a_local_model_is_told_to_think_in_the_way_of_its_family_and_server() {
+    let request = ModelRequest { thinking: Thinking::Off, ..hello() };
+    let cases = [
+        ("vllm", "Qwen/Qwen3-8B", json!({"chat_template_kwargs": {"enable_thinking": false}}), "hello"),
+        ("llama.cpp", "qwen3-8b", json!({"chat_template_kwargs": {"enable_thinking": false}}), "hello"),
+        ("lmstudio", "qwen3-8b", json!({}), "hello /no_think"),
+        ("lmstudio", "gpt-oss-20b", json!({"reasoning_effort": "low"}), "hello"),
+        ("openrouter", "some/model", json!({"reasoning": {"effort": "none"}}), "hello"),
+        ("vllm", "llama", json!({}), "hello"),
+    ];
+    for (dialect, model, said, words) in cases {
+        let target = Target { model: model.into(), ..target(dialect) };
+        let mut found = body(&request, &target);
+        let content = found["messages"][1]["content"].take();
+        let plain = ["model", "messages", "max_tokens", "stream", "stream_options"];
+        found.as_object_mut().unwrap().retain(|name, _| !plain.contains(&name.as_str()));
+        assert_eq!((found, content), (said, json!(words)), "{dialect} {model}");
+    }
+}
+
+#[test]
+fn openrouter_gets_marks_for_the_cache_where_the_model_wants_them() {
+    let image = image(MediaSource::Url("https://i.example/x".into()));
+    let messages = vec![
+        ChatMessage::user("one"),
+        ChatMessage::assistant("1", vec![]),
+        ChatMessage::User { text: "two".into(), media: vec![image] },
+    ];
+    let mut target = target("openrouter");
+    target.capabilities.prompt_caching = true;
+    let marked = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
+    let shown = json!({"type": "image_url", "image_url": {"url": "https://i.example/x"}});
+    let expected = json!([
+        {"role": "system", "content": [marked("Be good.")]},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": [marked("two"), shown]},
+    ]);
+    assert_eq!(body(&request(messages.clone()), &target)["messages"], expected);
+    target.options.insert("dialect".into(), "generic".into());
+    assert!(!body(&request(messages), &target).to_string().contains("cache_control"));
 }
 
 #[test]
@@ -164,7 +226,7 @@ fn media_go_along_where_the_model_takes_them_and_are_named_where_not() {
         {"role": "user", "content": [
             text("look"), picture,
             {"type": "image_url", "image_url": {"url": "https://i.example/x"}},
-            {"type": "file", "file": {"filename": "document", "file_data": "data:application/pdf;base64,BBBB"}}]},
+            {"type": "file", "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,BBBB"}}]},
         calls(&["a", "b"]),
         {"role": "tool", "tool_call_id": "a", "content": "see"},
         {"role": "tool", "tool_call_id": "b", "content": "see"},
@@ -257,6 +319,26 @@ fn a_shape_is_asked_for_in_the_way_that_the_model_has() {
         json!([{"type": "function", "function": function}]),
     );
     assert_eq!(asked(StructuredOutput::ByTool, true), expected);
+}
+
+#[test]
+fn a_server_with_a_grammar_is_given_the_schema_unless_tools_are_there() {
+    let shape = OutputSchema { name: "reply".into(), schema: json!({"type": "object"}) };
+    let asked = ModelRequest { output_schema: Some(shape), ..hello() };
+    let beside = ModelRequest { tools: [tool("read", json!({}))].into(), ..asked.clone() };
+    let named = json!({"type": "function", "function": {"name": "reply"}});
+    let cases = [
+        ("vllm", &asked, Value::Null, json!("json_schema")),
+        ("llama.cpp", &asked, Value::Null, json!("json_schema")),
+        ("lmstudio", &asked, Value::Null, json!("json_schema")),
+        ("lmstudio", &beside, json!("required"), Value::Null),
+        ("vllm", &beside, json!("required"), Value::Null),
+        ("generic", &asked, named, Value::Null),
+    ];
+    for (dialect, request, choice, format) in cases {
+        let body = body(request, &target(dialect));
+        assert_eq!((&body["tool_choice"], &body["response_format"]["type"]), (&choice, &format), "{dialect}");
+    }
 }
 
 #[test]

@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "fakes/openai_responses.rs"]
-mod fake;
 mod support;
 
 use std::sync::Arc;
 
-use fake::{Fake, KEY, call, message, reasoning};
 use harn_core::chat::{ChatMessage, ModelAnswer, ProviderToolUse, StopReason, Thinking, Thought, Usage};
 use harn_core::tool::{ToolCall, ToolOutcome};
 use harn_model::providers::openai_responses::OpenAiResponsesCodec;
 use harn_model::{Auth, Credential, Delivery, HttpModel, Model, ModelError, Target, ThinkingKind, collect};
+use harn_testkit::providers::openai_responses::{Fake, KEY, Turn, call, message, reasoning};
 use serde_json::{Value, json};
 use support::{Reply, Server, options, request, run, transport};
 
@@ -50,14 +48,14 @@ async fn tools_are_used_over_two_turns_and_reasoning_goes_back_as_it_came() {
         let search = json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}});
         let (a, b) = (json!({"path": "ä.txt"}), json!({"path": "b \"quoted\".txt"}));
         let fake = Fake::start(vec![
-            vec![
+            Turn::Answer(vec![
                 reasoning("two files", "gAAA"),
                 search.clone(),
                 message("I read"),
                 call("a", "read_file", &a),
                 call("b", "read_file", &b),
-            ],
-            vec![message("done")],
+            ]),
+            Turn::Answer(vec![message("done")]),
         ])
         .await;
         let model = model(target(&fake.url, delivery), KEY);
@@ -96,7 +94,7 @@ async fn tools_are_used_over_two_turns_and_reasoning_goes_back_as_it_came() {
                 {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "read"}]},
                 reasoning("two files", "gAAA"),
                 search,
-                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I read"}]},
+                {"type": "message", "role": "assistant", "content": "I read"},
                 function("a", "{\"path\":\"ä.txt\"}"),
                 function("b", "{\"path\":\"b \\\"quoted\\\".txt\"}"),
                 {"type": "function_call_output", "call_id": "a", "output": "A"},
@@ -108,7 +106,11 @@ async fn tools_are_used_over_two_turns_and_reasoning_goes_back_as_it_came() {
 
 #[tokio::test]
 async fn reasoning_that_is_not_encrypted_stays_here() {
-    let fake = Fake::start(vec![vec![reasoning("hm", "gAAA"), message("one")], vec![message("two")]]).await;
+    let fake = Fake::start(vec![
+        Turn::Answer(vec![reasoning("hm", "gAAA"), message("one")]),
+        Turn::Answer(vec![message("two")]),
+    ])
+    .await;
     let mut target = target(&fake.url, Delivery::Streamed);
     target.options.insert("encrypted_reasoning".into(), false.into());
     let model = model(target, KEY);

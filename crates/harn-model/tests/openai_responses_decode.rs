@@ -4,39 +4,13 @@
 
 mod support;
 
-use harn_core::chat::{ModelRequest, OutputSchema, ProviderToolUse, StopReason, Thought, Usage};
+use harn_core::chat::{ModelRequest, OutputSchema, StopReason, Thought, Usage};
 use harn_model::providers::openai_responses::OpenAiResponsesCodec;
-use harn_model::{Auth, Chunk, Framing, ModelError, StructuredOutput, Target};
+use harn_model::{Chunk, Framing, StructuredOutput};
 use serde_json::{Value, json};
+use support::chunks::{call, stop, text, used};
+use support::responses::{added, completed, done, event, events, piece, streamed, target};
 use support::{decoded, request};
-
-type Outcome = (Vec<Chunk>, Option<ModelError>);
-
-fn target() -> Target {
-    Target::new("p", "m", "https://a.example", Auth::Bearer)
-}
-
-/// Each event named, as the provider does it.
-fn events(events: &[Value]) -> String {
-    events
-        .iter()
-        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("x")))
-        .collect()
-}
-
-fn streamed(frames: &[Value]) -> Outcome {
-    decoded(&OpenAiResponsesCodec, &request(vec![]), &target(), Framing::Events, events(frames).as_bytes())
-}
-
-fn event(kind: &str, index: u64, mut more: Value) -> Value {
-    more["type"] = format!("response.{kind}").into();
-    more["output_index"] = index.into();
-    more
-}
-
-fn completed(output: Value) -> Value {
-    json!({"type": "response.completed", "response": {"status": "completed", "output": output}})
-}
 
 fn call_item(id: &str, name: &str, arguments: Value) -> Value {
     json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name, "arguments": arguments})
@@ -44,18 +18,6 @@ fn call_item(id: &str, name: &str, arguments: Value) -> Value {
 
 fn message(part: Value) -> Value {
     json!({"type": "message", "id": "m", "role": "assistant", "content": [part]})
-}
-
-fn text(text: &str) -> Chunk {
-    Chunk::Text(text.into())
-}
-
-fn call(id: &str, name: &str, args: Value) -> Chunk {
-    Chunk::ToolCall { id: id.into(), name: name.into(), args: args.as_object().unwrap().clone() }
-}
-
-fn stop(reason: StopReason) -> Chunk {
-    Chunk::Stop(reason)
 }
 
 #[test]
@@ -83,9 +45,6 @@ fn items_are_read_once_wherever_they_are_told() {
 
 #[test]
 fn calls_are_put_together_from_whatever_the_server_tells() {
-    let added = |index, item: Value| event("output_item.added", index, json!({ "item": item }));
-    let piece = |index, delta: &str| event("function_call_arguments.delta", index, json!({ "delta": delta }));
-    let done = |index, item: Value| event("output_item.done", index, json!({ "item": item }));
     let a = || json!({"a": 1});
     let cases = [
         (
@@ -165,9 +124,6 @@ fn reasoning_is_shown_and_kept_only_with_its_encrypted_content() {
 
 #[test]
 fn tools_of_the_provider_are_told_and_go_back_unless_they_wait_for_us() {
-    let used = |name: &str, input: Value, output: Option<Value>| {
-        Chunk::ProviderTool(ProviderToolUse { name: name.into(), input, output })
-    };
     let back = |item: &Value| {
         Chunk::Thought(Thought { provider: "p".into(), text: String::new(), opaque: item.clone() })
     };
@@ -179,6 +135,12 @@ fn tools_of_the_provider_are_told_and_go_back_unless_they_wait_for_us() {
     let loaded = json!({"type": "tool_search_output", "id": "to", "tools": []});
     let ours = json!({"type": "computer_call", "id": "cc", "action": {"type": "click"}});
     let client = json!({"type": "tool_search_call", "id": "ts", "execution": "client", "arguments": {}});
+    let code = json!({"type": "code_interpreter_call", "id": "ci", "status": "completed", "code": "1+1", "container_id": "c", "outputs": [{"logs": "2"}]});
+    let image = json!({"type": "image_generation_call", "id": "ig", "status": "completed", "revised_prompt": "a cat", "result": "AAAA"});
+    let unknown = json!({"type": "divination_call", "id": "d", "orb": 1});
+    let shell = json!({"type": "shell_call", "id": "sh", "call_id": "c", "environment": {"type": "container_reference"}});
+    let shown = json!({"type": "shell_call_output", "id": "so", "call_id": "c", "output": []});
+    let local = json!({"type": "shell_call", "id": "sh", "call_id": "c", "environment": {"type": "local"}});
     let cases = [
         (
             &search,
@@ -210,6 +172,41 @@ fn tools_of_the_provider_are_told_and_go_back_unless_they_wait_for_us() {
             StopReason::EndTurn,
         ),
         (&loaded, vec![back(&loaded)], StopReason::EndTurn),
+        (
+            &code,
+            vec![
+                used(
+                    "code_interpreter",
+                    json!({"code": "1+1", "container_id": "c"}),
+                    Some(json!({"outputs": [{"logs": "2"}]})),
+                ),
+                back(&code),
+            ],
+            StopReason::EndTurn,
+        ),
+        (
+            &image,
+            vec![
+                used("image_generation", json!({"revised_prompt": "a cat"}), Some(json!({"result": "AAAA"}))),
+                back(&image),
+            ],
+            StopReason::EndTurn,
+        ),
+        (&unknown, vec![used("divination", json!({"orb": 1}), None), back(&unknown)], StopReason::EndTurn),
+        (
+            &shell,
+            vec![
+                used("shell", json!({"call_id": "c", "environment": {"type": "container_reference"}}), None),
+                back(&shell),
+            ],
+            StopReason::EndTurn,
+        ),
+        (&shown, vec![back(&shown)], StopReason::EndTurn),
+        (
+            &local,
+            vec![used("shell", json!({"call_id": "c", "environment": {"type": "local"}}), None)],
+            StopReason::Other("shell_call".into()),
+        ),
         (
             &ours,
             vec![used("computer", json!({"action": {"type": "click"}}), None)],

@@ -4,73 +4,56 @@
 
 mod support;
 
-use harn_core::chat::{PartialCall, StopReason};
-use harn_model::providers::openai_responses::OpenAiResponsesCodec;
-use harn_model::{Auth, Chunk, Framing, ModelError, Target};
+use harn_core::chat::StopReason;
+use harn_model::{Chunk, Framing};
 use serde_json::{Value, json};
-use support::{decoded, request};
-
-fn read(framing: Framing, bytes: &[u8]) -> (Vec<Chunk>, Option<ModelError>) {
-    let target = Target::new("p", "m", "https://a.example", Auth::Bearer);
-    decoded(&OpenAiResponsesCodec, &request(vec![]), &target, framing, bytes)
-}
-
-fn events(events: &[Value]) -> String {
-    events.iter().map(|event| format!("data: {event}\n\n")).collect()
-}
-
-fn added(item: Value) -> Value {
-    json!({"type": "response.output_item.added", "output_index": 0, "item": item})
-}
-
-fn done(item: Value) -> Value {
-    json!({"type": "response.output_item.done", "output_index": 0, "item": item})
-}
+use support::chunks::{distorted, partial, said, text};
+use support::responses::{added, done, ended, events, piece, read, says};
 
 fn function(name: &str, arguments: Value, status: &str) -> Value {
     json!({"type": "function_call", "id": "fc", "call_id": "x", "name": name, "arguments": arguments, "status": status})
 }
 
-fn piece(delta: &str) -> Value {
-    json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": delta})
-}
-
-fn said(delta: &str) -> Value {
-    json!({"type": "response.output_text.delta", "output_index": 1, "delta": delta})
-}
-
-fn ended(status: &str) -> Value {
-    json!({"type": format!("response.{status}"), "response": {"status": status}})
-}
-
-fn text(text: &str) -> Chunk {
-    Chunk::Text(text.into())
-}
-
-fn partial(name: &str, raw: &str) -> Chunk {
-    Chunk::PartialCall(PartialCall { id: "x".into(), name: name.into(), raw: raw.into() })
-}
-
 #[test]
 fn what_is_broken_is_said_to_be_broken() {
-    let open = || added(function("m", json!(""), "in_progress"));
+    let open = || added(0, function("m", json!(""), "in_progress"));
     let failed =
         |error: Value| json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
     let cases: Vec<(Vec<Value>, &str, Vec<Chunk>, &str)> = vec![
         (vec![], "", vec![], "cut_stream"),
         (vec![], "data: [DONE]\n\n", vec![], "cut_stream"),
-        (vec![said("hi")], "", vec![text("hi")], "cut_stream"),
-        (vec![said("hi")], "data: {\"type\n\n", vec![text("hi")], "malformed"),
-        (vec![open(), piece("{\"a")], "", vec![partial("m", "{\"a")], "cut_stream"),
-        (vec![open(), piece("{\"a")], "data: ?\n\n", vec![partial("m", "{\"a")], "malformed"),
-        (vec![open(), piece("{\"a"), ended("completed")], "", vec![partial("m", "{\"a")], "malformed"),
-        (vec![done(function("m", json!("{\"a"), "completed"))], "", vec![partial("m", "{\"a")], "malformed"),
-        (vec![done(function("m", json!([1]), "completed"))], "", vec![partial("m", "[1]")], "malformed"),
-        (vec![done(function("", json!("{}"), "completed"))], "", vec![partial("", "{}")], "malformed"),
+        (vec![says(1, "hi")], "", vec![text("hi")], "cut_stream"),
+        (vec![says(1, "hi")], "data: {\"type\n\n", vec![text("hi")], "malformed"),
+        (vec![open(), piece(0, "{\"a")], "", vec![partial("x", "m", "{\"a")], "cut_stream"),
+        (vec![open(), piece(0, "{\"a")], "data: ?\n\n", vec![partial("x", "m", "{\"a")], "malformed"),
         (
-            vec![done(function("m", json!("{}"), "incomplete")), ended("completed")],
+            vec![open(), piece(0, "{\"a"), ended("completed")],
             "",
-            vec![partial("m", "{}")],
+            vec![partial("x", "m", "{\"a")],
+            "malformed",
+        ),
+        (
+            vec![done(0, function("m", json!("{\"a"), "completed"))],
+            "",
+            vec![partial("x", "m", "{\"a")],
+            "malformed",
+        ),
+        (
+            vec![done(0, function("m", json!([1]), "completed"))],
+            "",
+            vec![partial("x", "m", "[1]")],
+            "malformed",
+        ),
+        (
+            vec![done(0, function("", json!("{}"), "completed"))],
+            "",
+            vec![partial("x", "", "{}")],
+            "malformed",
+        ),
+        (
+            vec![done(0, function("m", json!("{}"), "incomplete")), ended("completed")],
+            "",
+            vec![partial("x", "m", "{}")],
             "malformed",
         ),
         (vec![failed(json!({"code": "server_error", "message": "m"}))], "", vec![], "overloaded"),
@@ -115,11 +98,11 @@ fn what_is_broken_is_said_to_be_broken() {
 fn a_call_that_ran_out_of_tokens_is_partial_and_no_error() {
     let end = json!({"type": "response.incomplete", "response": {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}});
     let streams = [
-        vec![added(function("m", json!(""), "in_progress")), piece("{\"a"), end.clone()],
-        vec![done(function("m", json!("{\"a"), "incomplete")), end],
+        vec![added(0, function("m", json!(""), "in_progress")), piece(0, "{\"a"), end.clone()],
+        vec![done(0, function("m", json!("{\"a"), "incomplete")), end],
     ];
     for frames in streams {
-        let expected = vec![partial("m", "{\"a"), Chunk::Stop(StopReason::MaxTokens)];
+        let expected = vec![partial("x", "m", "{\"a"), Chunk::Stop(StopReason::MaxTokens)];
         assert_eq!(read(Framing::Events, events(&frames).as_bytes()), (expected, None));
     }
 }
@@ -137,7 +120,7 @@ fn what_is_odd_and_harmless_is_passed_over() {
         json!({"type": "keepalive"}),
         json!({"no": "type"}),
         json!([]),
-        said("hi"),
+        says(1, "hi"),
         json!({"type": "response.output_text.delta", "output_index": 1, "delta": 9}),
         ended("completed"),
     ];
@@ -178,12 +161,12 @@ fn an_answer_cut_at_any_byte_is_a_beginning_and_never_taken_for_whole() {
     let frames = [
         json!({"type": "response.created", "response": {}}),
         json!({"type": "response.reasoning_summary_text.delta", "output_index": 2, "delta": "grübeln"}),
-        said("Grüße 🙂 "),
-        said("you"),
-        added(function("m", json!(""), "in_progress")),
-        piece("{\"a\":"),
-        piece("1}"),
-        done(function("m", json!("{\"a\":1}"), "completed")),
+        says(1, "Grüße 🙂 "),
+        says(1, "you"),
+        added(0, function("m", json!(""), "in_progress")),
+        piece(0, "{\"a\":"),
+        piece(0, "1}"),
+        done(0, function("m", json!("{\"a\":1}"), "completed")),
         ended("completed"),
     ];
     let bytes = events(&frames);
@@ -192,10 +175,7 @@ fn an_answer_cut_at_any_byte_is_a_beginning_and_never_taken_for_whole() {
     let call = Chunk::ToolCall { id: "x".into(), name: "m".into(), args };
     for cut in 0..=bytes.len() {
         let (chunks, error) = read(Framing::Events, &bytes.as_bytes()[..cut]);
-        let said: String = chunks
-            .iter()
-            .filter_map(|chunk| if let Chunk::Text(text) = chunk { Some(text.as_str()) } else { None })
-            .collect();
+        let said = said(&chunks);
         assert!("Grüße 🙂 you".starts_with(&said), "{cut}: {said}");
         let is_whole = chunks.last() == Some(&Chunk::Stop(StopReason::ToolUse));
         let code = error.map(|error| error.code());
@@ -203,49 +183,6 @@ fn an_answer_cut_at_any_byte_is_a_beginning_and_never_taken_for_whole() {
             if cut < bytes.len() { (cut >= called, false, Some("cut_stream")) } else { (true, true, None) };
         assert_eq!((chunks.contains(&call), is_whole, code), expected, "{cut}");
     }
-}
-
-/// Every place in a value, as pointers.
-fn places(value: &Value, at: &str, found: &mut Vec<String>) {
-    found.push(at.to_owned());
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| places(value, &format!("{at}/{name}"), found))
-        }
-        Value::Array(items) => {
-            items
-                .iter()
-                .enumerate()
-                .for_each(|(index, value)| places(value, &format!("{at}/{index}"), found));
-        }
-        _ => {}
-    }
-}
-
-/// The frames with one value of one frame replaced, in all ways.
-fn distorted(frames: &[Value]) -> Vec<Vec<Value>> {
-    let odd = [
-        json!(null),
-        json!(0),
-        json!(-1.5),
-        json!(""),
-        json!("x"),
-        json!([]),
-        json!([null]),
-        json!({}),
-        json!(true),
-    ];
-    let mut all = Vec::new();
-    for (index, frame) in frames.iter().enumerate() {
-        let mut found = Vec::new();
-        places(frame, "", &mut found);
-        for (place, value) in found.iter().flat_map(|place| odd.iter().map(move |value| (place, value))) {
-            let mut frames = frames.to_vec();
-            *frames[index].pointer_mut(place).unwrap() = value.clone();
-            all.push(frames);
-        }
-    }
-    all
 }
 
 #[test]
@@ -257,11 +194,11 @@ fn a_value_of_any_wrong_kind_anywhere_ends_in_a_stop_or_an_error() {
     let frames = [
         json!({"type": "response.reasoning_summary_part.added", "output_index": 2, "summary_index": 1}),
         json!({"type": "response.reasoning_summary_text.delta", "output_index": 2, "item_id": "rs", "delta": "s"}),
-        said("hi"),
-        added(function("m", json!(""), "in_progress")),
-        piece("{}"),
+        says(1, "hi"),
+        added(0, function("m", json!(""), "in_progress")),
+        piece(0, "{}"),
         json!({"type": "response.function_call_arguments.done", "output_index": 0, "arguments": "{}"}),
-        done(function("m", json!("{}"), "completed")),
+        done(0, function("m", json!("{}"), "completed")),
         json!({"type": "response.completed", "response": {"status": "completed", "error": null,
             "incomplete_details": {"reason": "max_output_tokens"}, "output": [reasoning, message, search],
             "usage": {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 1}}}}),

@@ -146,11 +146,11 @@ fn messages_media_and_thoughts_become_items() {
     let mut target = target();
     target.capabilities.documents = true;
     target.capabilities.developer_role = true;
-    let image = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
+    let image = json!({"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,AAAA"});
     let expected = json!([
         said("user", json!([
             image,
-            {"type": "input_file", "filename": "document", "file_data": "data:application/pdf;base64,BBBB"},
+            {"type": "input_file", "filename": "document.pdf", "file_data": "data:application/pdf;base64,BBBB"},
             {"type": "input_file", "file_url": "https://d.example/x"}])),
         own,
         said("developer", json!([words("Go on.")])),

@@ -28,6 +28,11 @@ const ALLOWED: &[(&str, &str)] = &[
         "ours: the protocol's persona has tools, and its request no way to set them",
     ),
     (
+        "CreatePersonaRequest.model_policy",
+        "ours: the protocol's persona has a model policy, and its requests no way to set it",
+    ),
+    ("UpdatePersonaRequest.model_policy", "as above"),
+    (
         "CreateSessionRequest.expires_at",
         "ours: the protocol's session has an expiry, and its request no way to set it",
     ),

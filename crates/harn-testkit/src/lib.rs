@@ -1,8 +1,10 @@
-//! A test kit that judges Harn against the public Agents Protocol document. Only ever a dev-dependency.
+//! A test kit: it judges Harn against the public Agents Protocol document, and plays the providers of models. Only
+//! ever a dependency of tests and of `xtask`.
 //!
 //! Three judges and one set of eyes: [`PublicApi`] checks single answers, [`compare`] checks our whole
 //! OpenAPI document, [`Api`] is an HTTP client that lets no answer pass unchecked. [`allowed`] is the
-//! one place where a departure from the document is written down.
+//! one place where a departure from the document is written down. [`providers`] are servers that stand in for those
+//! of model providers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
@@ -10,6 +12,7 @@ pub mod allowed;
 mod client;
 mod compare;
 mod contract;
+pub mod providers;
 mod shared;
 
 pub use client::{

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod commit;
+mod models;
 mod policy;
 mod runaway;
 mod serve;
@@ -12,6 +13,9 @@ mod tasks;
 fn main() {
     // `cargo test --all-targets` runs this file too, and has no use for numbers.
     if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    if models::memory::is_probe() {
         return;
     }
     // One part by its name, or all of them.
@@ -32,6 +36,9 @@ fn main() {
     }
     if wanted("runaway") {
         runaway::report(&mut out);
+    }
+    if wanted("models") {
+        models::report(&mut out);
     }
     if wanted("serve") {
         serve::report(&mut out);

@@ -44,8 +44,13 @@ fn start_up(out: &mut dyn Write) {
 
 /// Resident memory of a process in kB.
 fn resident(server: &Server) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    kilobytes(&server.pid().to_string(), "VmRSS:")
+}
+
+/// A size that the kernel tells about a process, in kB.
+pub fn kilobytes(process: &str, field: &str) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 

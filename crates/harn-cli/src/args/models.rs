@@ -22,6 +22,9 @@ pub enum ModelsCommand {
         /// Only models of this provider.
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
+        /// Also ask the local servers (Ollama, vLLM, llama.cpp, LM Studio and your own) what they have.
+        #[arg(long)]
+        local: bool,
         /// Print the rows as JSON.
         #[arg(long)]
         json: bool,
@@ -34,6 +37,9 @@ pub enum ModelsCommand {
 pub enum ProvidersCommand {
     /// List the providers, and which of them can be used.
     List {
+        /// Also ask the local servers whether they run, and what they have.
+        #[arg(long)]
+        local: bool,
         /// Print the rows as JSON.
         #[arg(long)]
         json: bool,

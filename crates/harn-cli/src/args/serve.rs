@@ -36,6 +36,9 @@ pub struct ServeArgs {
     /// Play the model's answers from a file instead of using the offline model.
     #[arg(long, value_name = "FILE")]
     pub scripted_model: Option<PathBuf>,
+    /// Write the model's answers, without secrets, to a file that --scripted-model plays.
+    #[arg(long, env = "HARN_RECORD_MODEL", value_name = "FILE", conflicts_with = "scripted_model")]
+    pub record_model: Option<PathBuf>,
     /// Requests per second that one actor may make; 0 for no limit.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub rate_limit: u32,

@@ -28,6 +28,9 @@ pub struct TargetArgs {
     /// Play the model's answers from a file.
     #[arg(long, value_name = "FILE", hide = true)]
     pub scripted_model: Option<PathBuf>,
+    /// Where the model's answers are recorded, for commands that have a flag for it.
+    #[arg(skip)]
+    pub record_model: Option<PathBuf>,
 }
 
 impl TargetArgs {

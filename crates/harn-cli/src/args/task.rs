@@ -1,5 +1,7 @@
 //! What can be said to `harn task`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::TargetArgs;
@@ -20,6 +22,12 @@ pub struct TaskArgs {
     /// The persona that does the work.
     #[arg(long, value_name = "ID")]
     pub persona: Option<String>,
+    /// The model to use, in this session from now on; `@inherit` goes back to the usual one.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// How much it thinks, in this session from now on: auto, off, minimal, low, medium, high or xhigh.
+    #[arg(long, value_name = "LEVEL")]
+    pub thinking: Option<String>,
     /// The most that the task may cost, in US dollars.
     #[arg(long, value_name = "X")]
     pub budget_usd: Option<f64>,
@@ -38,6 +46,9 @@ pub struct TaskArgs {
     /// Print only what the agent says at the end.
     #[arg(long, short, conflicts_with = "json")]
     pub quiet: bool,
+    /// Write the model's answers, without secrets, to a file that `harn serve --scripted-model` plays.
+    #[arg(long, env = "HARN_RECORD_MODEL", value_name = "FILE", conflicts_with = "scripted_model")]
+    pub record_model: Option<PathBuf>,
     #[command(flatten)]
     pub target: TargetArgs,
 }

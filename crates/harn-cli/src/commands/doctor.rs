@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use harn_client::Client;
+use harn_core::budget::dollars;
 use harn_harness::HarnessProjection;
 use harn_log::owner::current_owner;
 use harn_log::sqlite;
@@ -22,7 +23,7 @@ use crate::args::{DoctorArgs, TargetArgs};
 use crate::config::Config;
 use crate::connect::{owner, remote};
 use crate::output::{Table, Tone, counted, plain};
-use crate::wiring::{ModelChoice, environment, own_guard};
+use crate::wiring::{ModelChoice, environment, own_guard, source};
 
 /// A larger log takes longer to check than anybody wants to wait for this command.
 const QUICK_CHECK: u64 = 64 << 20;
@@ -116,10 +117,17 @@ async fn examine(target: &TargetArgs) -> Vec<Finding> {
 }
 
 fn model(target: &TargetArgs, catalog: &Catalog) -> Finding {
-    match ModelChoice::of(target.scripted_model.as_deref(), catalog) {
-        Ok(choice) => {
+    let chosen = ModelChoice::of(target.scripted_model.as_deref(), &source(catalog));
+    let fallbacks = catalog.fallbacks_for(&environment).map_err(anyhow::Error::from);
+    match chosen.and_then(|choice| Ok((choice, fallbacks?))) {
+        Ok((choice, fallbacks)) => {
             let model = choice.model.reference();
-            ok("model", format!("{}/{}: {}", model.provider, model.model, choice.reason))
+            let mut told = format!("{}/{}: {}", model.provider, model.model, choice.reason);
+            if !fallbacks.is_empty() {
+                let names: Vec<String> = fallbacks.iter().map(|model| model.to_string()).collect();
+                told.push_str(&format!("; if it fails, {}", names.join(", then ")));
+            }
+            ok("model", told)
         }
         Err(error) => {
             problem("model", format!("{error:#}"), "mend it, or choose another model with HARN_LLM_MODEL")
@@ -171,7 +179,7 @@ fn configured(target: &TargetArgs) -> Vec<Finding> {
 
 fn budget(config: &Config) -> Finding {
     let limits = [
-        config.budget.micro_usd.map(|micros| format!("${:.2}", micros as f64 / 1e6)),
+        config.budget.micro_usd.map(dollars),
         config.budget.tokens.map(|tokens| format!("{tokens} tokens")),
         config.budget.seconds.map(|seconds| format!("{seconds} s")),
     ];

@@ -1,9 +1,12 @@
 //! `harn models` and `harn providers`: the provider catalog, and whether a provider answers.
 
+mod local;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
+use harn_core::budget::dollars;
 use harn_core::chat::{ChatMessage, ModelRequest, Thinking};
 use harn_model::catalog::{Availability, Catalog, DefaultModel, ModelEntry, Usability};
 use harn_model::{Model, collect, connect};
@@ -17,40 +20,47 @@ use crate::problem::Problem;
 use crate::wiring::{environment, transport};
 
 pub fn models(command: ModelsCommand) -> Result<ExitCode> {
-    let ModelsCommand::List { provider, json, catalog } = command;
+    let ModelsCommand::List { provider, local, json, catalog } = command;
     let catalog = load(&catalog)?;
     let wanted = |model: &&ModelEntry| provider.as_deref().is_none_or(|name| model.provider == name);
     let rows: Vec<&ModelEntry> = catalog.models().filter(wanted).collect();
+    if local {
+        return local::ask(&catalog, provider.as_deref(), |servers| local::models(&rows, servers, json));
+    }
     if json {
         say_json(&json!(rows));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(&["MODEL", "ALIASES", "CONTEXT", "IN $/M", "OUT $/M"]);
+    let mut table = Table::new(&COLUMNS);
     for model in rows {
-        let price = |price: Option<u64>| price.map_or("unknown".into(), dollars);
-        let context = model.context_window.map_or("unknown".into(), |tokens| tokens.to_string());
-        table.row([
-            (Tone::Plain, plain(&model.selector())),
-            (Tone::Dim, plain(&model.aliases.join(", "))),
-            (Tone::Plain, context),
-            (Tone::Plain, price(model.prices.map(|prices| prices.rates.input))),
-            (Tone::Plain, price(model.prices.map(|prices| prices.rates.output))),
-        ]);
+        table.row(cells(model));
     }
     table.say();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Millionths of a dollar as dollars.
-fn dollars(micro: u64) -> String {
-    let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
-    let short = text.trim_end_matches('0').trim_end_matches('.');
-    short.to_owned()
+const COLUMNS: [&str; 5] = ["MODEL", "ALIASES", "CONTEXT", "IN /M", "OUT /M"];
+
+fn cells(model: &ModelEntry) -> [(Tone, String); 5] {
+    let price = |price: Option<u64>| price.map_or("unknown".into(), dollars);
+    let context = model.context_window.map_or("unknown".into(), |tokens| tokens.to_string());
+    [
+        (Tone::Plain, plain(&model.selector())),
+        (Tone::Dim, plain(&model.aliases.join(", "))),
+        (Tone::Plain, context),
+        (Tone::Plain, price(model.prices.map(|prices| prices.rates.input))),
+        (Tone::Plain, price(model.prices.map(|prices| prices.rates.output))),
+    ]
 }
 
 pub fn providers(command: ProvidersCommand) -> Result<ExitCode> {
     match command {
-        ProvidersCommand::List { json, catalog } => list(&load(&catalog)?, json),
+        ProvidersCommand::List { local: true, json, catalog } => {
+            let catalog = load(&catalog)?;
+            let rows = catalog.usable(&environment);
+            local::ask(&catalog, None, |servers| local::providers(&rows, servers, json))
+        }
+        ProvidersCommand::List { local: false, json, catalog } => list(&load(&catalog)?, json),
         ProvidersCommand::Export { catalog } => {
             say_json(&load(&catalog)?.export_for(&environment));
             Ok(ExitCode::SUCCESS)
@@ -72,24 +82,30 @@ fn list(catalog: &Catalog, json: bool) -> Result<ExitCode> {
         say_json(&json!(rows));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(&["PROVIDER", "STATUS", "ADDRESS", "WHAT TO DO"]);
+    let mut table = Table::new(&PROVIDER_COLUMNS);
     for row in &rows {
-        let (tone, status) = match row.status {
-            Availability::Available => (Tone::Good, "has a key"),
-            Availability::MissingKey => (Tone::Dim, "no key"),
-            Availability::MissingBaseUrl => (Tone::Dim, "no address"),
-            Availability::NotProbed => (Tone::Plain, "local"),
-            Availability::Unknown => (Tone::Dim, "unknown"),
-        };
-        table.row([
-            (Tone::Plain, plain(&row.provider)),
-            (tone, status.to_owned()),
-            (Tone::Dim, plain(row.base_url.as_deref().unwrap_or_default())),
-            (Tone::Plain, plain(row.hint.as_deref().unwrap_or_default())),
-        ]);
+        table.row(provider_cells(row));
     }
     table.say();
     Ok(ExitCode::SUCCESS)
+}
+
+const PROVIDER_COLUMNS: [&str; 4] = ["PROVIDER", "STATUS", "ADDRESS", "WHAT TO DO"];
+
+fn provider_cells(row: &Usability) -> [(Tone, String); 4] {
+    let (tone, status) = match row.status {
+        Availability::Available => (Tone::Good, "has a key"),
+        Availability::MissingKey => (Tone::Dim, "no key"),
+        Availability::MissingBaseUrl => (Tone::Dim, "no address"),
+        Availability::NotProbed => (Tone::Plain, "local"),
+        Availability::Unknown => (Tone::Dim, "unknown"),
+    };
+    [
+        (Tone::Plain, plain(&row.provider)),
+        (tone, status.to_owned()),
+        (Tone::Dim, plain(row.base_url.as_deref().unwrap_or_default())),
+        (Tone::Plain, plain(row.hint.as_deref().unwrap_or_default())),
+    ]
 }
 
 async fn test(catalog: &Catalog, selector: Option<&str>) -> Result<ExitCode> {

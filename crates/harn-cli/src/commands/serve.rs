@@ -33,6 +33,7 @@ async fn serve(args: ServeArgs) -> Result<ExitCode> {
         allowed_roots: &args.allow_root,
         config: args.config.as_deref(),
         scripted_model: args.scripted_model.as_deref(),
+        record_model: args.record_model.as_deref(),
         max_log_bytes: args.max_log_bytes,
     };
     let mut host = Host::open(place).await?;
@@ -90,6 +91,11 @@ fn say_start(host: &Host, args: &ServeArgs, url: &str) {
     let model = running.harness.model();
     say(format_args!("Harn {} listens on {url}", env!("CARGO_PKG_VERSION")));
     say(format_args!("  model      {}/{}: {}", model.provider, model.model, host.model_reason));
+    let fallbacks = host.config.catalog.fallbacks_for(&environment).unwrap_or_default();
+    if !fallbacks.is_empty() {
+        let names: Vec<String> = fallbacks.iter().map(|model| model.to_string()).collect();
+        say(format_args!("  fallbacks  {}", names.join(", ")));
+    }
     say(format_args!("  workspace  {} ({})", running.workspace.root, running.workspace.id));
     say(format_args!("  data       {}", args.data.display()));
     if let Some(file) = &host.config.file {

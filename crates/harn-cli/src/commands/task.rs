@@ -11,8 +11,9 @@ use harn_core::{Session, SessionState, Task, TaskStatus, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::api;
-use crate::args::TaskArgs;
+use crate::args::{TargetArgs, TaskArgs};
 use crate::connect::{Connection, connect};
+use crate::problem::Problem;
 use crate::terminal::{
     Answers, Detail, Follow, Interrupt, NEEDS_ANSWER, Output, Screen, Tone, all_pages, can_ask,
 };
@@ -30,10 +31,22 @@ pub fn run(args: &TaskArgs) -> Result<ExitCode> {
 
 async fn task(args: &TaskArgs) -> Result<ExitCode> {
     let prompt = prompt(&args.prompt)?;
-    let connection = connect(&args.target).await?;
-    let result = submit_and_follow(&connection, args, &prompt).await;
+    let target = TargetArgs { record_model: args.record_model.clone(), ..args.target.clone() };
+    let connection = connect(&target).await?;
+    let result = match (&args.record_model, connection.is_in_process()) {
+        (Some(file), false) => Err(recorded_elsewhere(file)),
+        _ => submit_and_follow(&connection, args, &prompt).await,
+    };
     connection.close().await;
     result
+}
+
+/// The model is called by the server, and only there its answers pass.
+fn recorded_elsewhere(file: &Path) -> anyhow::Error {
+    let message = format!("nothing can be recorded into {} here: a server does this work", file.display());
+    Problem::usage(message)
+        .hint("start the server with `harn serve --record-model FILE`, or leave out --record-model and HARN_RECORD_MODEL")
+        .into()
 }
 
 async fn submit_and_follow(connection: &Connection, args: &TaskArgs, prompt: &str) -> Result<ExitCode> {
@@ -85,11 +98,18 @@ fn prompt(given: &str) -> Result<String> {
 
 /// The session that was named, the last one, or a new one.
 async fn session(client: &Client, args: &TaskArgs) -> Result<String> {
-    if let Some(id) = &args.session {
-        return Ok(id.clone());
-    }
-    if args.continue_last {
-        return last_session(client, args.workspace.as_deref()).await;
+    let pins = pins(args);
+    let existing = match &args.session {
+        Some(id) => Some(id.clone()),
+        None if args.continue_last => Some(last_session(client, args.workspace.as_deref()).await?),
+        None => None,
+    };
+    if let Some(id) = existing {
+        if !pins.is_empty() {
+            let change = json!({ "metadata": { "harn": pins } });
+            api::patch(client, &api::path(&["v1", "sessions", &id]), &change).await?;
+        }
+        return Ok(id);
     }
     let workspace = match &args.workspace {
         Some(id) => id.clone(),
@@ -99,8 +119,17 @@ async fn session(client: &Client, args: &TaskArgs) -> Result<String> {
     if let Some(persona) = &args.persona {
         body["persona_id"] = json!(persona);
     }
+    if !pins.is_empty() {
+        body["metadata"] = json!({ "harn": pins });
+    }
     let made: Session = api::typed(&api::post(client, "/v1/sessions", &body).await?)?;
     Ok(made.id.to_string())
+}
+
+/// What the session is to remember about its model.
+fn pins(args: &TaskArgs) -> Map<String, Value> {
+    let wanted = [("model", &args.model), ("thought_level", &args.thinking)];
+    wanted.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value.as_ref()?)))).collect()
 }
 
 async fn last_session(client: &Client, workspace: Option<&str>) -> Result<String> {

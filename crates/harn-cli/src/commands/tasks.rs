@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use harn_client::Client;
+use harn_core::budget::dollars;
 use harn_core::message::joined_text;
 use harn_core::{Message, MessageInput, Outcome, PermissionRequest, RequestStatus, Task, TaskStatus};
 use serde_json::{Value, json};
@@ -142,14 +143,20 @@ fn outcome_facts(outcome: &Outcome, facts: &mut Table) {
     facts.fact(
         "cost",
         format!(
-            "${:.4}, {} tokens in, {} out, {}, {}",
-            outcome.cost.get("total").and_then(Value::as_f64).unwrap_or(0.0),
+            "{}, {} tokens in, {} out, {}, {}",
+            cost(outcome),
             count("input_tokens"),
             count("output_tokens"),
             counted(count("model_calls"), "model call"),
             counted(count("tool_calls"), "tool call"),
         ),
     );
+}
+
+/// The total as it was counted: in millionths of a dollar.
+fn cost(outcome: &Outcome) -> String {
+    let total = outcome.cost.get("total").and_then(Value::as_f64);
+    total.map_or("cost unknown".into(), |total| dollars((total * 1e6).round() as u64))
 }
 
 /// What a task waits for.

@@ -180,9 +180,9 @@ pub const FAILURES: &[Entry] = &[
     entry(
         Kind::Failure,
         "model_unavailable",
-        "The model that the run was started with is not there.",
-        "Harn was started again with another choice of models",
-        "start Harn with that model, or submit the task again",
+        "The model that the run was started with, or is to be started with, is not there.",
+        "a pin of the session or a persona names a model that the configuration no longer has",
+        "pin another one (`harn task --session ID --model NAME`), or put it back into llm.toml",
     ),
     entry(
         Kind::Failure,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use harn_core::budget::{Spend, dollars};
 use harn_core::{TaskStatus, Timestamp};
 use serde_json::Value;
 
@@ -18,9 +19,7 @@ const NAMED_PATHS: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     model_calls: usize,
-    input_tokens: u64,
-    output_tokens: u64,
-    micro_usd: u64,
+    spent: Spend,
     pub tool_calls: usize,
     changed: BTreeSet<String>,
     commands: usize,
@@ -30,9 +29,11 @@ impl Tally {
     pub fn model_call(&mut self, payload: &Value) {
         let number = |value: &Value| value.as_u64().unwrap_or_default();
         self.model_calls += 1;
-        self.input_tokens = self.input_tokens.saturating_add(number(&payload["usage"]["input_tokens"]));
-        self.output_tokens = self.output_tokens.saturating_add(number(&payload["usage"]["output_tokens"]));
-        self.micro_usd = self.micro_usd.saturating_add(number(&payload["cost_micro_usd"]));
+        self.spent += Spend {
+            input_tokens: number(&payload["usage"]["input_tokens"]),
+            output_tokens: number(&payload["usage"]["output_tokens"]),
+            micro_usd: payload["cost_micro_usd"].as_u64(),
+        };
     }
 
     /// A call that was performed, for what it may have changed.
@@ -104,12 +105,13 @@ impl Ending {
     }
 
     fn costs(&self) -> String {
-        let Tally { model_calls, input_tokens, output_tokens, micro_usd, tool_calls, .. } = &self.tally;
+        let Tally { model_calls, spent, tool_calls, .. } = &self.tally;
+        let Spend { input_tokens, output_tokens, micro_usd } = spent;
         format!(
             "{}, {}, {input_tokens} tokens in, {output_tokens} out, {}",
             counted(*model_calls, "model call"),
             counted(*tool_calls, "tool call"),
-            dollars(*micro_usd)
+            micro_usd.map_or("cost unknown".into(), dollars)
         )
     }
 
@@ -141,36 +143,5 @@ impl Ending {
             (false, _) => format!("Changed: {}, and perhaps more by commands.", named.join(", ")),
         };
         Some(format!("{what} To undo: harn undo {}", self.task))
-    }
-}
-
-fn dollars(micro: u64) -> String {
-    if micro == 0 {
-        return "$0".into();
-    }
-    let text = format!("${}.{:06}", micro / 1_000_000, micro % 1_000_000);
-    // Cents are always shown, smaller amounts as far as there are any.
-    let cents = text.len() - 4;
-    let end = text.trim_end_matches('0').len().max(cents);
-    text[..end].to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn money_is_shown_as_exactly_as_it_is_known() {
-        let cases = [
-            (0, "$0"),
-            (1, "$0.000001"),
-            (120, "$0.00012"),
-            (10_000, "$0.01"),
-            (1_500_000, "$1.50"),
-            (2_000_000, "$2.00"),
-        ];
-        for (micro, text) in cases {
-            assert_eq!(dollars(micro), text);
-        }
     }
 }

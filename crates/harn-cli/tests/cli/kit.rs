@@ -32,7 +32,9 @@ impl Project {
         // Whatever keys the environment has, no test talks to a provider.
         command.env("HARN_LLM_MODEL", "offline");
         command.args(args).current_dir(self.path()).stdin(Stdio::null());
-        for name in ["HARN_URL", "HARN_API_KEY", "HARN_SERVE_API_KEY", "HARN_LOG", "NO_COLOR"] {
+        for name in
+            ["HARN_URL", "HARN_API_KEY", "HARN_SERVE_API_KEY", "HARN_LOG", "HARN_RECORD_MODEL", "NO_COLOR"]
+        {
             command.env_remove(name);
         }
         command

@@ -34,7 +34,8 @@ pub async fn open(folder: &Path, model: Arc<dyn Model>, log: Options) -> anyhow:
     let root = folder.join("work");
     std::fs::create_dir_all(&root)?;
     let data = folder.join("data");
-    start(Setup { data, root, allowed_roots: Vec::new(), model, guard: guard(), log }).await
+    let source = None;
+    start(Setup { data, root, allowed_roots: Vec::new(), model, source, guard: guard(), log }).await
 }
 
 pub fn alice() -> Call {

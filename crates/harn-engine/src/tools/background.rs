@@ -129,7 +129,7 @@ impl Background {
         // Earlier looks may have left something out too, so what is long is attached as a whole.
         let shown = if cut { 0 } else { SHOWN };
         let attachments = attach(captures, shown, &mut fields);
-        Ok(ToolOutput { value: Value::Object(fields), changes: Vec::new(), attachments })
+        Ok(ToolOutput { attachments, ..Value::Object(fields).into() })
     }
 }
 

@@ -198,5 +198,5 @@ async fn finish(ctx: &ToolContext, running: Running, limit: Duration) -> Result<
         fields.insert(name.into(), capture.lock().show(0, SHOWN, false).text.into());
     }
     let attachments = attach(&captures, SHOWN, &mut fields);
-    Ok(ToolOutput { value: Value::Object(fields), changes: Vec::new(), attachments })
+    Ok(ToolOutput { attachments, ..Value::Object(fields).into() })
 }

@@ -11,6 +11,7 @@ use super::atomic::{Now, PreImage, hash};
 use super::confined::{Confined, LastLink, MAX_CONTENT, Refusal, Spot, is_closed, read_whole, wrong_kind};
 use super::diff::unified;
 use super::options::flag;
+use super::shown::show_medium;
 use super::text::{Cut, MAX_SHOWN, ShowError, Shown, Window, show, with_line_numbers};
 use super::{
     Prepared, PreparedWrite, Reconciled, Tool, ToolContext, ToolFailure, ToolOutput, object_schema, on_path,
@@ -24,7 +25,7 @@ impl From<Refusal> for ToolFailure {
     }
 }
 
-/// Shows a text file, or some of its lines.
+/// Shows a text file, or some of its lines, or an image or a PDF.
 pub struct ReadFile;
 
 #[async_trait]
@@ -34,7 +35,8 @@ impl Tool for ReadFile {
             name: "read_file".into(),
             description:
                 "Reads a UTF-8 text file of the workspace. At most 1 MiB is shown at once; use offset and \
-                          limit for the rest."
+                          limit for the rest. Also shows you a PNG, JPEG, GIF or WebP image (at most 5 MiB) or a PDF \
+                          (at most 20 MiB)."
                     .into(),
             input_schema: object_schema(
                 json!({
@@ -71,9 +73,7 @@ impl Tool for ReadFile {
     ) -> Result<ToolOutput, ToolFailure> {
         let (path, window, numbers) = read_args(args)?;
         let path = path.to_owned();
-        in_workspace(ctx, move |workspace| read(workspace, &path, window, numbers))
-            .await
-            .map(ToolOutput::from)
+        in_workspace(ctx, move |workspace| read(workspace, &path, window, numbers)).await
     }
 }
 
@@ -91,8 +91,16 @@ fn read_args(given: &Map<String, Value>) -> Result<(&str, Window, Numbers), Tool
     Ok((args.text("path")?, Window { first, lines }, numbers))
 }
 
-fn read(workspace: &Confined, path: &str, window: Window, numbers: Numbers) -> Result<Value, ToolFailure> {
-    let (path, file) = workspace.open_file(path)?;
+fn read(
+    workspace: &Confined,
+    path: &str,
+    window: Window,
+    numbers: Numbers,
+) -> Result<ToolOutput, ToolFailure> {
+    let (path, mut file) = workspace.open_file(path)?;
+    if let Some(output) = show_medium(&path, &mut file)? {
+        return Ok(output);
+    }
     let size = file.metadata().map_err(Refusal::io(&path))?.len();
     let shown = show(file, window, MAX_SHOWN).map_err(|error| match error {
         ShowError::NotText => Refusal::NotText { path: path.clone() }.into(),
@@ -110,7 +118,7 @@ fn read(workspace: &Confined, path: &str, window: Window, numbers: Numbers) -> R
     if let Some(cut) = cut {
         output["truncated"] = cut_note(&cut, window, size).into();
     }
-    Ok(output)
+    Ok(output.into())
 }
 
 fn cut_note(cut: &Cut, window: Window, size: u64) -> String {

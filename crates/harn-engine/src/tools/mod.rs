@@ -23,6 +23,7 @@ mod port;
 mod replace;
 mod restore;
 mod rules;
+mod shown;
 pub mod stash;
 mod text;
 mod walk;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use harn_core::chat::Media;
 use harn_core::decision::Access;
 use harn_core::run::{Attachment, Change, WritePlan};
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
@@ -103,13 +105,15 @@ pub struct ToolOutput {
     pub value: Value,
     /// What happened to files that no plan had named.
     pub changes: Vec<Change>,
-    /// What is too large to be shown; `value` refers to it by id.
+    /// What is too large for a result, or no text; `value` refers to it by id.
     pub attachments: Vec<Attachment>,
+    /// What the model sees besides words, by reference to attachments.
+    pub media: Vec<Media>,
 }
 
 impl From<Value> for ToolOutput {
     fn from(value: Value) -> Self {
-        Self { value, changes: Vec::new(), attachments: Vec::new() }
+        Self { value, changes: Vec::new(), attachments: Vec::new(), media: Vec::new() }
     }
 }
 

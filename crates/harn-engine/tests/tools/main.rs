@@ -15,5 +15,6 @@ mod registry;
 mod runaway;
 mod sandbox;
 mod search;
+mod shown;
 mod stash;
 mod undo;

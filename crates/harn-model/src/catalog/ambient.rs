@@ -1,5 +1,6 @@
 //! What the environment makes of the catalog: which providers can be used, and which model is the default.
 
+use harn_core::route::{FallbackOn, MOST_FALLBACKS};
 use serde::Serialize;
 
 use super::Catalog;
@@ -8,6 +9,9 @@ use super::select::{Resolved, SelectorError};
 
 /// The variable with the selector of the model that is used when nobody chose one.
 pub const MODEL_VARIABLE: &str = "HARN_LLM_MODEL";
+
+/// The variable with the selectors of the models that are asked when the default fails, with commas between them.
+pub const FALLBACKS_VARIABLE: &str = "HARN_LLM_FALLBACKS";
 
 /// The value of a variable of the environment.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -80,6 +84,29 @@ impl Catalog {
             }
         }
         Ok(self.by_key(env))
+    }
+
+    /// The models that are asked when the default fails: those of [`FALLBACKS_VARIABLE`], otherwise those of the
+    /// configuration.
+    pub fn fallbacks_for(&self, env: Env<'_>) -> Result<Vec<Resolved<'_>>, DefaultError> {
+        let named = set(env, FALLBACKS_VARIABLE);
+        let (place, selectors): (_, Vec<&str>) = match &named {
+            Some(list) => (FALLBACKS_VARIABLE, list.split(',').map(str::trim).collect()),
+            None => ("fallbacks under [llm]", self.fallbacks.iter().map(String::as_str).collect()),
+        };
+        let wrong = |error| DefaultError { place: place.to_owned(), error };
+        if selectors.len() > MOST_FALLBACKS {
+            return Err(wrong(SelectorError::TooMany { most: MOST_FALLBACKS }));
+        }
+        let resolve = |selector: &str| {
+            self.resolve(selector).map_err(wrong)?.ok_or_else(|| wrong(SelectorError::Malformed))
+        };
+        selectors.into_iter().map(resolve).collect()
+    }
+
+    /// The failures of a model with which a fallback is asked.
+    pub fn fallback_on(&self) -> Vec<FallbackOn> {
+        self.fallback_on.clone().unwrap_or_else(|| FallbackOn::ALL.to_vec())
     }
 
     fn by_key(&self, env: Env<'_>) -> Option<DefaultModel<'_>> {

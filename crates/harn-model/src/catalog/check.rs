@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use harn_core::route::MOST_FALLBACKS;
+
 use super::Catalog;
 use super::entry::{AuthKind, Location, ModelEntry, Provider};
 use super::select::{INHERIT, LONGEST};
@@ -14,6 +16,9 @@ pub(super) enum Row {
     Model(String, String),
     Alias(String),
     Default,
+    Fallbacks,
+    /// By its place in the list.
+    Fallback(usize),
 }
 
 impl fmt::Display for Row {
@@ -23,6 +28,8 @@ impl fmt::Display for Row {
             Self::Model(provider, id) => write!(f, "the model `{provider}:{id}`"),
             Self::Alias(name) => write!(f, "the alias `{name}`"),
             Self::Default => write!(f, "the default model"),
+            Self::Fallbacks => write!(f, "the list of fallbacks"),
+            Self::Fallback(nth) => write!(f, "fallback {}", nth + 1),
         }
     }
 }
@@ -177,9 +184,28 @@ fn selectors(catalog: &Catalog) -> Option<Problem> {
         };
         return Some(Problem { rows: vec![row], what });
     }
-    let default = catalog.default_selector.as_deref()?;
-    let error = catalog.resolve(default).err()?;
-    Some(Problem { rows: vec![Row::Default], what: format!("the default model: {error}") })
+    if let Some(error) = catalog.default_selector.as_deref().and_then(|name| catalog.resolve(name).err()) {
+        return Some(Problem { rows: vec![Row::Default], what: format!("the default model: {error}") });
+    }
+    fallbacks(catalog)
+}
+
+fn fallbacks(catalog: &Catalog) -> Option<Problem> {
+    let count = catalog.fallbacks.len();
+    if count > MOST_FALLBACKS {
+        let what =
+            format!("there are {count} fallbacks, and at most {MOST_FALLBACKS} are used; leave some out");
+        return Some(Problem { rows: vec![Row::Fallbacks], what });
+    }
+    catalog.fallbacks.iter().enumerate().find_map(|(nth, selector)| {
+        let row = Row::Fallback(nth);
+        let what = match catalog.resolve(selector) {
+            Ok(Some(_)) => return None,
+            Ok(None) => format!("{row} names no model"),
+            Err(error) => format!("{row}: {error}"),
+        };
+        Some(Problem { rows: vec![row], what })
+    })
 }
 
 fn plain(name: &str) -> bool {

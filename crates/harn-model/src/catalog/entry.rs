@@ -1,8 +1,7 @@
 //! The rows of the catalog: a provider and a model. `None` is unknown, never "no".
 
+use harn_core::price::Prices;
 use serde::{Deserialize, Serialize};
-
-use super::price::Prices;
 
 /// A service that answers calls of models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,6 @@ mod export;
 mod nearest;
 mod overlay;
 mod patch;
-mod price;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -17,14 +16,18 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-pub use ambient::{Availability, Because, DefaultError, DefaultModel, Env, MODEL_VARIABLE, Usability};
+use harn_core::route::FallbackOn;
+
+pub use ambient::{
+    Availability, Because, DefaultError, DefaultModel, Env, FALLBACKS_VARIABLE, MODEL_VARIABLE, Usability,
+};
 pub use entry::{
     Auth, AuthHeader, AuthKind, Caching, Dialect, Location, Modality, ModelEntry, Provider, RateLimits,
     Status, Thinking, ThinkingKind, Tier, Wire,
 };
 pub use export::{PRICE_UNIT, SCHEMA, SCHEMA_VERSION};
+pub use harn_core::price::{LongPrompt, Prices, Rates};
 pub use overlay::{OverlayError, OverlayFile, OverlayKind};
-pub use price::{LongPrompt, Prices, Rates, TokenCounts};
 pub use select::{INHERIT, Resolved, SelectorError};
 
 /// Providers and models, with the overlays of the user applied.
@@ -37,6 +40,10 @@ pub struct Catalog {
     aliases: BTreeMap<String, String>,
     /// The selector of the configuration, for when nobody chose a model.
     default_selector: Option<String>,
+    /// The selectors of the configuration for when that model fails.
+    fallbacks: Vec<String>,
+    /// With which failures they are used; none for all for which another model may help.
+    fallback_on: Option<Vec<FallbackOn>>,
 }
 
 const DATA: [(&str, &str); 5] = [

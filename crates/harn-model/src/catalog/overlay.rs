@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use harn_core::route::FallbackOn;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -75,6 +76,16 @@ impl Catalog {
             seen.first(Row::Default, model.span().start)?;
             self.default_selector = Some(model.into_inner());
         }
+        if let Some(fallbacks) = tables.llm.fallbacks {
+            for (nth, fallback) in fallbacks.get_ref().iter().enumerate() {
+                seen.first(Row::Fallback(nth), fallback.span().start)?;
+            }
+            seen.first(Row::Fallbacks, fallbacks.span().start)?;
+            self.fallbacks = fallbacks.into_inner().into_iter().map(Spanned::into_inner).collect();
+        }
+        if tables.llm.fallback_on.is_some() {
+            self.fallback_on = tables.llm.fallback_on;
+        }
         match check::first_problem(self) {
             None => Ok(()),
             Some(problem) => Err(seen.error(&problem.rows, problem.what)),
@@ -127,6 +138,8 @@ struct Tables {
 struct Llm {
     model: Option<Spanned<String>>,
     aliases: BTreeMap<String, Spanned<String>>,
+    fallbacks: Option<Spanned<Vec<Spanned<String>>>>,
+    fallback_on: Option<Vec<FallbackOn>>,
 }
 
 /// All tables of the file are ours.

@@ -1,5 +1,6 @@
 //! Rows as an overlay writes them: every field may be missing, and what is there replaces what was.
 
+use harn_core::price::{LongPrompt, Prices, Rates};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -7,7 +8,6 @@ use super::entry::{
     Auth, AuthHeader, AuthKind, Caching, Dialect, Location, Modality, ModelEntry, Provider, RateLimits,
     Status, Thinking, ThinkingKind, Tier, Wire,
 };
-use super::price::{LongPrompt, Prices, Rates};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

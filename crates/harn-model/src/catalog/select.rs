@@ -1,5 +1,7 @@
 //! Selectors: the ways in which people and programs name a model.
 
+use std::fmt;
+
 use harn_core::chat::ModelRef;
 
 use super::Catalog;
@@ -28,6 +30,12 @@ impl Resolved<'_> {
     }
 }
 
+impl fmt::Display for Resolved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider.id, self.model)
+    }
+}
+
 /// A selector that means nothing, or too much.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
@@ -48,6 +56,8 @@ pub enum SelectorError {
     UnknownProvider { selector: String, provider: String, nearest: Vec<String> },
     #[error("`{selector}` could be {}; write the one that you mean", either(candidates))]
     Ambiguous { selector: String, candidates: Vec<String> },
+    #[error("at most {most} models can stand in a list of fallbacks; leave some out")]
+    TooMany { most: usize },
 }
 
 impl Catalog {

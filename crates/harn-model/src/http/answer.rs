@@ -8,17 +8,19 @@ use harn_core::chat::{ModelRequest, Usage};
 use reqwest::Response;
 use tokio::time::{Instant, timeout};
 
-use super::limiter::Pass;
+use super::limiter::{Pass, guess};
 use super::model::{Outgoing, Parts};
 use super::refusal::{self, Failure};
 use super::retry::AfterContent;
 use super::transport::{chain, unreachable};
+use super::turn::{Heard, Turn};
 use crate::wire::{Frame, Parser};
 use crate::{Chunk, Decoder, ModelError};
 
 pub(super) struct Call {
     parts: Arc<Parts>,
     request: ModelRequest,
+    turn: Turn,
     outgoing: Option<Outgoing>,
     phase: Phase,
     /// Chunks on their way out.
@@ -31,6 +33,13 @@ pub(super) struct Call {
     started: Instant,
 }
 
+/// How far chunks have brought the answer.
+enum Progress {
+    UnderWay,
+    Paused,
+    Whole,
+}
+
 enum Phase {
     Begin,
     Reading(Box<Reading>),
@@ -41,6 +50,7 @@ enum Phase {
 impl Call {
     pub fn new(parts: Arc<Parts>, request: ModelRequest) -> Self {
         Self {
+            turn: Turn::new(request.clone(), parts.codec.pause()),
             parts,
             request,
             outgoing: None,
@@ -68,12 +78,15 @@ impl Call {
                 },
                 Phase::Reading(mut reading) => {
                     let mut chunks = Vec::new();
-                    let progress = reading.read(&self.parts, &mut chunks).await;
-                    let stopped = self.take(chunks);
-                    match progress {
-                        _ if stopped => reading.settle(),
-                        Ok(()) => self.phase = Phase::Reading(reading),
-                        Err(error) => {
+                    let result = reading.read(&self.parts, &mut chunks).await;
+                    match (self.take(chunks), result) {
+                        (Progress::Whole, _) => reading.settle(),
+                        (Progress::Paused, _) => {
+                            reading.settle();
+                            self.go_on();
+                        }
+                        (Progress::UnderWay, Ok(())) => self.phase = Phase::Reading(reading),
+                        (Progress::UnderWay, Err(error)) => {
                             drop(reading);
                             self.fail_or_retry(error.into()).await;
                         }
@@ -89,8 +102,7 @@ impl Call {
             None => self.parts.outgoing(&self.request).map_err(final_failure)?,
         };
         let outgoing = self.outgoing.insert(outgoing);
-        let guess = outgoing.body.len() as u64 / 4 + u64::from(self.request.max_output_tokens);
-        let pass = self.parts.limiter.admit(guess).await;
+        let pass = self.parts.limiter.admit(guess(outgoing.body.len(), &self.request)).await;
         if self.attempts == 0 {
             self.started = Instant::now();
         }
@@ -126,24 +138,39 @@ impl Call {
         })
     }
 
-    /// Puts chunks in the queue; true once the answer is whole.
-    fn take(&mut self, chunks: Vec<Chunk>) -> bool {
+    /// Puts chunks in the queue.
+    fn take(&mut self, chunks: Vec<Chunk>) -> Progress {
         for chunk in chunks {
-            match chunk {
-                Chunk::Usage(_) | Chunk::PartialCall(_) if !self.shown => self.held.push(chunk),
-                Chunk::Stop(_) => {
-                    self.ready.extend(self.held.drain(..));
-                    self.ready.push_back(chunk);
-                    return true;
+            match self.turn.hear(chunk) {
+                Heard::Kept => {}
+                Heard::Show(chunk @ (Chunk::Usage(_) | Chunk::PartialCall(_))) if !self.shown => {
+                    self.held.push(chunk);
                 }
-                _ => {
+                Heard::Show(chunk) => {
                     self.shown = true;
                     self.ready.extend(self.held.drain(..));
                     self.ready.push_back(chunk);
                 }
+                Heard::Whole(last) => {
+                    self.ready.extend(self.held.drain(..).chain(last));
+                    return Progress::Whole;
+                }
+                Heard::Paused => {
+                    self.ready.extend(self.held.drain(..));
+                    return Progress::Paused;
+                }
             }
         }
-        false
+        Progress::UnderWay
+    }
+
+    /// Makes the call that goes on from a pause. It has attempts of its own, because what came before it stays.
+    fn go_on(&mut self) {
+        self.request = self.turn.go_on();
+        self.outgoing = None;
+        self.shown = false;
+        self.attempts = 0;
+        self.phase = Phase::Begin;
     }
 
     /// Waits for the next attempt, if there is to be one.
@@ -166,6 +193,10 @@ impl Call {
                 self.held.clear();
                 if std::mem::take(&mut self.shown) {
                     self.ready.push_back(Chunk::Restart);
+                    self.request = self.turn.begin_again();
+                    self.outgoing = None;
+                } else {
+                    self.turn.forget_call();
                 }
                 self.phase = Phase::Begin;
             }

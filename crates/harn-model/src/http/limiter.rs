@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use harn_core::chat::{ChatMessage, MediaSource, ModelRequest};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -44,7 +45,10 @@ impl Limiter {
         let charged = (tokens as f64).min(most);
         let mut pass = Pass { shared: Arc::clone(&self.0), charged, begun: false, _slot: slot };
         let until = pass.charge();
-        tokio::time::sleep_until(until).await;
+        // Timers count whole milliseconds: even one that is due already would hold up every call for one.
+        if until > Instant::now() {
+            tokio::time::sleep_until(until).await;
+        }
         pass.begun = true;
         pass
     }
@@ -84,6 +88,23 @@ impl Drop for Pass {
     }
 }
 
+/// About how many tokens a call has, from the length of its body. Providers count the pixels and pages of media, so
+/// their bytes are left out.
+pub(super) fn guess(body: usize, request: &ModelRequest) -> u64 {
+    let mut words = body as u64;
+    let mut shown = 0;
+    for medium in request.messages.iter().flat_map(ChatMessage::media) {
+        shown += PER_MEDIUM;
+        if let MediaSource::Data(data) = &medium.source {
+            words = words.saturating_sub(data.len() as u64);
+        }
+    }
+    words / 4 + shown + u64::from(request.max_output_tokens)
+}
+
+/// A large image, or a page.
+const PER_MEDIUM: u64 = 1600;
+
 /// A leaky bucket that holds what flows out in a minute. Whoever overfills it waits until it would have fitted, and is
 /// counted at once; so those who come later wait longer.
 struct Bucket {
@@ -113,6 +134,7 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
+    use harn_core::chat::{Media, ModelRef};
 
     use super::*;
 
@@ -124,6 +146,31 @@ mod tests {
             waited.push(start.elapsed().as_secs());
         }
         waited
+    }
+
+    #[test]
+    fn a_guess_counts_words_by_length_and_media_by_number() {
+        let medium = |source| Media { mime_type: "image/png".into(), source };
+        let cases = [
+            (vec![], 400, 100),
+            (vec![MediaSource::Data("A".repeat(4_000_000))], 4_000_400, 1700),
+            (vec![MediaSource::Url("https://a/b".into()); 2], 400, 3300),
+            // A body that is shorter than what it holds does not happen, and does no harm.
+            (vec![MediaSource::Data("A".repeat(500))], 400, 1600),
+        ];
+        for (sources, body, tokens) in cases {
+            let media = sources.into_iter().map(medium).collect();
+            let request = ModelRequest {
+                model: ModelRef { provider: "p".into(), model: "m".into() },
+                system: "".into(),
+                messages: Arc::new(vec![ChatMessage::User { text: String::new(), media }]),
+                tools: [].into(),
+                max_output_tokens: 7,
+                thinking: Default::default(),
+                output_schema: None,
+            };
+            assert_eq!(guess(body, &request), tokens + 7);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -139,6 +186,15 @@ mod tests {
         ];
         for (limits, tokens, expected) in cases {
             assert_eq!(seconds_for(&Limiter::new(limits), tokens).await, expected, "{limits:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_within_its_limits_begins_at_once() {
+        let limits =
+            RateLimits { requests_per_minute: Some(1), tokens_per_minute: Some(9), concurrent: Some(1) };
+        for limits in [RateLimits::default(), limits] {
+            assert!(Limiter::new(limits).admit(9).now_or_never().is_some(), "{limits:?}");
         }
     }
 

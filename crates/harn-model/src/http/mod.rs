@@ -6,6 +6,7 @@ mod model;
 mod refusal;
 mod retry;
 mod transport;
+mod turn;
 
 pub use limiter::{Limiter, RateLimits};
 pub use model::{HttpModel, HttpOptions};

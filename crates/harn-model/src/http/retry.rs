@@ -121,6 +121,7 @@ mod tests {
             total: ms(10_000),
             after_content: AfterContent::Fail,
         };
+        let told = |wait| ModelError::RateLimited { message: String::new(), retry_after_ms: Some(wait) };
         let invalid = ModelError::InvalidRequest { message: String::new() };
         let cases = [
             (limited(), 1, ms(0), None, 1.0, Some(ms(100))),
@@ -131,6 +132,8 @@ mod tests {
             (limited(), 5, ms(0), None, 1.0, None),
             (limited(), 1, ms(0), Some(ms(2000)), 0.5, Some(ms(2050))),
             (limited(), 1, ms(9_000), Some(ms(2000)), 0.0, None),
+            (told(2000), 1, ms(0), None, 0.5, Some(ms(2050))),
+            (told(2000), 1, ms(0), Some(ms(500)), 0.0, Some(ms(500))),
             (limited(), 1, ms(0), Some(Duration::MAX), 1.0, None),
             (limited(), 1, ms(9_950), None, 1.0, None),
             (invalid, 1, ms(0), None, 0.0, None),

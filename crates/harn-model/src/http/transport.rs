@@ -51,7 +51,7 @@ pub enum TransportError {
 /// Connections to providers. Cheap to clone; clones share their connections.
 #[derive(Clone)]
 pub struct Transport {
-    pub(super) client: reqwest::Client,
+    pub(crate) client: reqwest::Client,
 }
 
 impl Transport {

@@ -1,6 +1,6 @@
 //! What every wire format needs: arguments that become a call, and errors that become words.
 
-use harn_core::chat::PartialCall;
+use harn_core::chat::{ChatMessage, MediaSource, ModelRequest, PartialCall};
 use serde_json::{Map, Value};
 
 use crate::{Chunk, ModelError};
@@ -25,6 +25,18 @@ pub fn finish_call(id: String, name: String, raw: String, chunks: &mut Vec<Chunk
             Err(ModelError::Malformed { message })
         }
     }
+}
+
+/// Whether all media have content that a provider can use. An artifact means nothing outside the harness: whoever calls
+/// fills it in before.
+pub fn require_content(request: &ModelRequest) -> Result<(), ModelError> {
+    for medium in request.messages.iter().flat_map(ChatMessage::media) {
+        if let MediaSource::Artifact(id) = &medium.source {
+            let message = format!("the content of {id} was not filled in before the call");
+            return Err(ModelError::InvalidRequest { message });
+        }
+    }
+    Ok(())
 }
 
 /// The message in an error's body: `error.message`, `message`, `error` or `detail`, else the beginning of the body.

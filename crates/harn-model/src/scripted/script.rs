@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use harn_core::budget::Price;
-use harn_core::chat::{StopReason, Usage};
+use harn_core::chat::{PartialCall, ProviderToolUse, StopReason, Usage};
+use harn_core::price::Prices;
 use harn_core::tool::ToolCall;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -29,11 +29,13 @@ pub(super) struct Script {
     #[serde(default)]
     pub conversations: Vec<Conversation>,
     #[serde(default)]
+    pub recorded: Vec<Recorded>,
+    #[serde(default)]
     pub after: After,
     #[serde(default)]
     pub context_window: Option<u64>,
     #[serde(default)]
-    pub price: Option<Price>,
+    pub price: Option<Prices>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,6 +43,17 @@ pub(super) struct Script {
 pub(super) struct Conversation {
     pub when: String,
     pub responses: Vec<Response>,
+}
+
+/// What a model answered in one place of one conversation.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Recorded {
+    /// How the first message of the user begins.
+    pub first: String,
+    /// How many assistant messages the conversation holds.
+    pub turn: usize,
+    pub response: Response,
 }
 
 /// What is played once the responses are used up.
@@ -60,7 +73,9 @@ pub(super) struct Response {
     pub thinking: String,
     pub text: String,
     pub text_pieces: usize,
+    pub provider_tools: Vec<ProviderToolUse>,
     pub tool_calls: Vec<ToolCall>,
+    pub partial_calls: Vec<PartialCall>,
     pub usage: Option<Usage>,
     pub end: End,
 }
@@ -105,7 +120,11 @@ struct ResponseFile {
     #[serde(default)]
     thinking: String,
     #[serde(default)]
+    provider_tools: Vec<ProviderToolFile>,
+    #[serde(default)]
     tool_calls: Vec<CallFile>,
+    #[serde(default)]
+    partial_calls: Vec<PartialCallFile>,
     #[serde(default)]
     delay_ms: u64,
     chunks: Option<NonZeroUsize>,
@@ -125,6 +144,23 @@ struct CallFile {
     name: String,
     #[serde(default)]
     args: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProviderToolFile {
+    name: String,
+    #[serde(default)]
+    input: Value,
+    output: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartialCallFile {
+    id: String,
+    name: String,
+    raw: String,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +186,9 @@ impl TryFrom<ResponseFile> for Response {
             thinking: file.thinking,
             text: file.text,
             text_pieces: file.chunks.map_or(1, NonZeroUsize::get),
+            provider_tools: file.provider_tools.into_iter().map(ProviderToolFile::into_use).collect(),
             tool_calls: file.tool_calls.into_iter().map(CallFile::into_call).collect(),
+            partial_calls: file.partial_calls.into_iter().map(PartialCallFile::into_call).collect(),
             usage: file.usage.map(UsageFile::into_usage),
             end,
         })
@@ -182,6 +220,18 @@ fn stop_reason(word: String) -> StopReason {
 impl CallFile {
     fn into_call(self) -> ToolCall {
         ToolCall { id: self.id, name: self.name, args: self.args }
+    }
+}
+
+impl ProviderToolFile {
+    fn into_use(self) -> ProviderToolUse {
+        ProviderToolUse { name: self.name, input: self.input, output: self.output }
+    }
+}
+
+impl PartialCallFile {
+    fn into_call(self) -> PartialCall {
+        PartialCall { id: self.id, name: self.name, raw: self.raw }
     }
 }
 

@@ -87,6 +87,35 @@ async fn the_conversation_decides_which_response_is_played() {
 }
 
 #[tokio::test]
+async fn what_was_recorded_goes_first_where_it_fits() {
+    let script = r#"{
+        "responses": [{"text": "by hand"}, {"text": "by hand too"}],
+        "conversations": [{"when": "alpha", "responses": [{"text": "alpha"}]}],
+        "recorded": [
+            {"first": "go alpha", "turn": 0, "response": {"text": "longer"}},
+            {"first": "go", "turn": 0, "response": {"text": "older"}},
+            {"first": "go", "turn": 0, "response": {"text": "newer"}},
+            {"first": "go", "turn": 2, "response": {"text": "second"}}
+        ]
+    }"#;
+    let a = assistant;
+    let cases = [
+        (vec![user("go")], "newer"),
+        (vec![user("go on")], "newer"),
+        (vec![user("go alpha!")], "longer"),
+        (vec![user("alpha, go")], "alpha"),
+        (vec![user("come")], "by hand"),
+        (vec![], "by hand"),
+        (vec![user("go"), a(), user("go")], "by hand too"),
+        (vec![user("go"), a(), a(), user("more")], "second"),
+    ];
+    for (messages, expected) in cases {
+        let got = answer(script, messages.clone()).await.unwrap().text;
+        assert_eq!(got, expected, "{messages:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_same_call_gives_the_same_answer_however_often_it_is_made() {
     let model = ScriptedModel::from_json(r#"{"responses":[{"text":"one"},{"text":"two"}]}"#).unwrap();
     let request = ModelRequest {
@@ -159,6 +188,10 @@ fn a_bad_script_is_refused_with_its_line_and_the_cause() {
         ("{\"responses\": [\n{\"cut\": true, \"hang\": true}]}", 2, "at most one of"),
         ("{\"responses\": [\n{\"chunks\": 0}]}", 2, "nonzero"),
         ("{\"conversations\": [\n{\"responses\": []}]}", 2, "missing field `when`"),
+        ("{\"recorded\": [\n{\"first\": \"\", \"turn\": 0}]}", 2, "missing field `response`"),
+        ("{\"recorded\": [\n{\"first\": \"\", \"turn\": -1, \"response\": {}}]}", 2, "invalid value"),
+        ("{\"responses\": [\n{\"provider_tools\": [{\"name\": \"a\", \"in\": 1}]}]}", 2, "`in`"),
+        ("{\"responses\": [\n{\"partial_calls\": [{\"id\": \"a\", \"name\": \"b\"}]}]}", 2, "`raw`"),
         ("{\n\n", 3, "EOF"),
     ];
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod adapters;
+pub mod chat;
+pub mod chunks;
+pub mod responses;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -77,6 +77,10 @@ pub struct CreatePersonaRequest {
     /// Ours: the only tools that this persona may use; empty means all.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// Ours: `model`, `fallbacks` (selectors) and `thought_level` of its runs.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub model_policy: Metadata,
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Metadata,
@@ -93,6 +97,10 @@ pub struct UpdatePersonaRequest {
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<String>)]
     pub quota_id: Option<Option<String>>,
+    /// Ours: replaces the model policy key by key; null removes a key.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub model_policy: Option<Metadata>,
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Option<Metadata>,

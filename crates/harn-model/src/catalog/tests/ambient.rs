@@ -1,5 +1,7 @@
 //! What a user gets with which variables: the default model, and the providers that can be used.
 
+use harn_core::route::FallbackOn;
+
 use super::super::{Availability, Because, Catalog, Usability};
 use super::{env, with};
 
@@ -50,6 +52,37 @@ fn what_was_asked_for_comes_before_keys() {
     for (variables, expected) in cases {
         assert_eq!(chosen(&variables), expected, "{variables:?}");
     }
+}
+
+#[test]
+fn fallbacks_come_from_the_variable_or_else_from_the_files() {
+    let catalog = with("[llm]\nfallbacks = ['opus', 'vllm:ours']\nfallback_on = ['rate_limit', 'network']");
+    let named = |variables: &[(&str, &str)]| -> Result<Vec<String>, String> {
+        let found = catalog.fallbacks_for(&env(variables)).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|model| format!("{}:{}", model.provider.id, model.model)).collect())
+    };
+    let by_file = || Ok(vec!["anthropic:claude-opus-5-5".to_owned(), "vllm:ours".to_owned()]);
+    let nine = ["luna"; 9].join(",");
+    let cases = [
+        (vec![], by_file()),
+        (vec![("HARN_LLM_FALLBACKS", " ")], by_file()),
+        (vec![("HARN_LLM_FALLBACKS", "luna , opus")], Ok(vec!["openai:gpt-6-luna".into(), "anthropic:claude-opus-5-5".into()])),
+        (
+            vec![("HARN_LLM_FALLBACKS", "luna,sonet")],
+            Err("HARN_LLM_FALLBACKS: there is no model `sonet`, did you mean `sonnet`; `harn models list` shows all, \
+                 and `provider:model` works for any model"
+                .into()),
+        ),
+        (
+            vec![("HARN_LLM_FALLBACKS", nine.as_str())],
+            Err("HARN_LLM_FALLBACKS: at most 8 models can stand in a list of fallbacks; leave some out".into()),
+        ),
+    ];
+    for (variables, expected) in cases {
+        assert_eq!(named(&variables), expected, "{variables:?}");
+    }
+    assert_eq!(catalog.fallback_on(), [FallbackOn::RateLimited, FallbackOn::Network]);
+    assert_eq!(Catalog::builtin().fallback_on(), FallbackOn::ALL);
 }
 
 #[test]

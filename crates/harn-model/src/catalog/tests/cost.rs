@@ -1,44 +1,41 @@
-//! What calls cost, and what is reserved for them.
+//! What calls of the models in the catalog cost, and what is reserved for them.
 
-use harn_core::budget::Price;
+use harn_core::chat::Usage;
+use harn_core::price::Prices;
 
-use super::super::{Catalog, ModelEntry, TokenCounts};
+use super::super::Catalog;
 use super::with;
 
-fn row(selector: &str) -> ModelEntry {
-    Catalog::builtin().resolve(selector).unwrap().unwrap().entry.unwrap().clone()
+fn prices(selector: &str) -> Option<Prices> {
+    Catalog::builtin().resolve(selector).unwrap().unwrap().entry.unwrap().prices
 }
 
 #[test]
 fn a_call_costs_the_sum_of_its_classes_rounded_up() {
-    let none = TokenCounts::default();
+    let used = Usage::new;
     let cases = [
-        ("opus", none, Some(0)),
-        ("opus", TokenCounts { input: 1_000_000, ..none }, Some(4_000_000)),
-        ("opus", TokenCounts { output: 1_000, thinking: 500, ..none }, Some(30_000)),
-        ("opus", TokenCounts { cached_input: 1_000_000, ..none }, Some(200_000)),
-        ("opus", TokenCounts { cache_write: 10, cache_write_long: 10, ..none }, Some(130)),
+        ("opus", used(0, 0), Some(0)),
+        ("opus", used(1_000_000, 0), Some(4_000_000)),
+        ("opus", Usage { thinking_tokens: 500, ..used(0, 1_500) }, Some(30_000)),
+        ("opus", Usage { cached_tokens: 1_000_000, ..used(1_000_000, 0) }, Some(200_000)),
+        ("opus", Usage { cache_write_tokens: 10, ..used(10, 0) }, Some(50)),
         // 1 × 0.1 and 1 × 0.01 of a millionth are one millionth, not two.
-        ("haiku", TokenCounts { input: 1, cached_input: 1, ..none }, Some(1)),
+        ("haiku", Usage { cached_tokens: 1, ..used(2, 0) }, Some(1)),
         // The whole call has the price of a long prompt, the answer too; exactly at the border it does not.
-        ("haiku", TokenCounts { input: 100_000, output: 10, ..none }, Some(10_005)),
-        ("haiku", TokenCounts { input: 50_000, cached_input: 50_001, output: 10, ..none }, Some(27_526)),
+        ("haiku", used(100_000, 10), Some(10_005)),
+        ("haiku", Usage { cached_tokens: 50_001, ..used(100_001, 10) }, Some(27_526)),
         // No price for cached input is no discount; no price for a write is unknown.
-        ("devstral", TokenCounts { input: 5, cached_input: 5, ..none }, Some(4)),
-        ("devstral", TokenCounts { input: 5, cache_write: 1, ..none }, None),
+        ("devstral", Usage { cached_tokens: 5, ..used(10, 0) }, Some(4)),
+        ("devstral", Usage { cache_write_tokens: 1, ..used(6, 0) }, None),
         // Prompts over 272,000 tokens cost more, and nobody knows here how much.
-        ("terra", TokenCounts { input: 272_000, ..none }, Some(272_000)),
-        ("terra", TokenCounts { input: 272_001, ..none }, None),
-        ("gpt-5.6-sol", none, None),
-        ("ollama:qwen3", TokenCounts { input: 5, ..none }, None),
-        (
-            "opus",
-            TokenCounts { input: u64::MAX, output: u64::MAX, cached_input: u64::MAX, ..none },
-            Some(u64::MAX),
-        ),
+        ("terra", used(272_000, 0), Some(272_000)),
+        ("terra", used(272_001, 0), None),
+        ("gpt-5.6-sol", used(0, 0), None),
+        ("opus", used(u64::MAX, u64::MAX), Some(u64::MAX)),
     ];
-    for (selector, tokens, expected) in cases {
-        assert_eq!(row(selector).cost(&tokens), expected, "{selector} {tokens:?}");
+    for (selector, usage, expected) in cases {
+        let cost = prices(selector).and_then(|prices| prices.cost(&usage));
+        assert_eq!(cost, expected, "{selector} {usage:?}");
     }
 }
 
@@ -47,28 +44,27 @@ fn thinking_may_have_a_price_of_its_own() {
     let catalog = with(
         "[[models]]\nprovider = \"vllm\"\nid = \"m\"\nprices = { input = 1, output = 2_000_000, thinking = 5_000_000 }",
     );
-    let entry = catalog.model("vllm", "m").unwrap();
-    let tokens = TokenCounts { output: 1, thinking: 2, ..TokenCounts::default() };
-    assert_eq!(entry.cost(&tokens), Some(12));
-    assert_eq!(entry.reservation(0), Some(Price { input: 1, output: 5_000_000 }));
+    let prices = catalog.model("vllm", "m").unwrap().prices.unwrap();
+    assert_eq!(prices.cost(&Usage { thinking_tokens: 2, ..Usage::new(0, 3) }), Some(12));
+    assert_eq!(prices.reserve(0, 3), Some(15));
 }
 
 #[test]
 fn what_is_reserved_is_never_less_than_what_a_call_can_cost() {
     let sizes = [0, 1, 99_999, 100_000, 100_001, 200_001, 272_000, 272_001, 900_000];
     for entry in Catalog::builtin().models() {
+        let Some(prices) = entry.prices else { continue };
         for prompt in sizes {
-            let Some(price) = entry.reservation(prompt) else { continue };
-            let reserved = price.cost(prompt, 1_000);
-            let answer = TokenCounts { output: 400, thinking: 600, ..TokenCounts::default() };
-            for tokens in [
-                TokenCounts { input: prompt, ..answer },
-                TokenCounts { cached_input: prompt, ..answer },
-                TokenCounts { cache_write: prompt, ..answer },
-                TokenCounts { input: prompt / 2, ..answer },
+            let Some(reserved) = prices.reserve(prompt, 1_000) else { continue };
+            let answer = Usage { thinking_tokens: 600, ..Usage::new(prompt, 1_000) };
+            for usage in [
+                answer,
+                Usage { cached_tokens: prompt, ..answer },
+                Usage { cache_write_tokens: prompt, ..answer },
+                Usage { input_tokens: prompt / 2, ..answer },
             ] {
-                let cost = entry.cost(&tokens).unwrap_or(0);
-                assert!(cost <= reserved, "{} {tokens:?}: {cost} > {reserved}", entry.selector());
+                let cost = prices.cost(&usage).unwrap_or(0);
+                assert!(cost <= reserved, "{} {usage:?}: {cost} > {reserved}", entry.selector());
             }
         }
     }
@@ -76,13 +72,11 @@ fn what_is_reserved_is_never_less_than_what_a_call_can_cost() {
 
 #[test]
 fn a_reservation_has_the_price_of_the_prompt_that_it_is_for() {
-    let luna = row("luna");
-    let short = Price { input: 125_000, output: 500_000 };
-    let long = Price { input: 250_000, output: 750_000 };
-    let cases = [(0, Some(short)), (272_000, Some(short)), (272_001, Some(long))];
+    let luna = prices("luna").unwrap();
+    let cases = [(0, 500), (272_000, 34_500), (272_001, 68_751)];
     for (prompt, expected) in cases {
-        assert_eq!(luna.reservation(prompt), expected, "{prompt}");
+        assert_eq!(luna.reserve(prompt, 1_000), Some(expected), "{prompt}");
     }
-    assert_eq!(row("gpt-5.6-sol").reservation(1), None);
-    assert_eq!(row("terra").reservation(272_001), None);
+    assert_eq!(prices("gpt-5.6-sol"), None);
+    assert_eq!(prices("terra").unwrap().reserve(272_001, 0), None);
 }

@@ -23,7 +23,10 @@ fn keys_and_values_that_mean_nothing() {
     refused(
         "",
         &[
-            ("[llm]\nmodle = 'opus'", "2: unknown field `modle`, expected `model` or `aliases`"),
+            (
+                "[llm]\nmodle = 'opus'",
+                "2: unknown field `modle`, expected one of `model`, `aliases`, `fallbacks`, `fallback_on`",
+            ),
             ("[[models]]\nid = 'x'", "1: missing field `provider`"),
             ("[[models]\n", "1: unclosed array table, expected `]`"),
             ("models = 3", "1: invalid type: integer `3`, expected a sequence"),
@@ -197,6 +200,27 @@ fn selectors_that_name_no_model() {
             "2: the default model: there is no model `sonet`, did you mean `sonnet`; \
              `harn models list` shows all, and `provider:model` works for any model",
         )],
+    );
+    refused(
+        "[llm]\n",
+        &[
+            (
+                "fallbacks = [\n  'opus',\n  'sonet',\n]",
+                "4: fallback 2: there is no model `sonet`, did you mean `sonnet`; \
+                 `harn models list` shows all, and `provider:model` works for any model",
+            ),
+            ("fallbacks = ['@inherit']", "2: fallback 1 names no model"),
+            (
+                "\nfallbacks = ['a:1','a:2','a:3','a:4','a:5','a:6','a:7','a:8','a:9']",
+                "3: there are 9 fallbacks, and at most 8 are used; leave some out",
+            ),
+            (
+                "fallback_on = ['content_filter']",
+                "2: unknown variant `content_filter`, expected one of `rate_limit`, `rate_limited`, `overloaded`, `timeout`, \
+                 `network`, `cut_stream`, `malformed`, `auth`, `permission_denied`, `not_found`, \
+                 `context_too_long`, `model_unavailable`",
+            ),
+        ],
     );
     refused(
         "[llm.aliases]\n",

@@ -10,6 +10,7 @@
 
 mod error;
 mod request;
+mod resume;
 mod stream;
 mod thinking;
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use harn_core::chat::{ModelRequest, OutputSchema};
 
+use super::require_content;
 use crate::{Codec, Decoder, Delivery, Framing, Headers, HttpCall, ModelError, StructuredOutput, Target};
 
 /// Requests of ours meet the rules of later versions too.
@@ -28,6 +30,7 @@ pub struct AnthropicCodec;
 
 impl Codec for AnthropicCodec {
     fn call(&self, request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
+        require_content(request)?;
         let version = target.options.get("version").and_then(|version| version.as_str()).unwrap_or(VERSION);
         let mut headers = vec![("anthropic-version".to_owned(), version.to_owned())];
         let betas = target.options.get("betas").and_then(|betas| betas.as_array());
@@ -53,6 +56,10 @@ impl Codec for AnthropicCodec {
 
     fn wait(&self, headers: &Headers) -> Option<Duration> {
         error::wait(headers)
+    }
+
+    fn pause(&self) -> Option<&'static str> {
+        Some(resume::PAUSE)
     }
 }
 

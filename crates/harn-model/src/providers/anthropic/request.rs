@@ -4,7 +4,7 @@ use harn_core::chat::{ChatMessage, Media, MediaSource, ModelRequest, Thought};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use super::{answer_tool, thinking};
+use super::{answer_tool, resume, thinking};
 use crate::providers::{WireIds, WireNames};
 use crate::{Capabilities, Delivery, ModelError, Target};
 
@@ -29,6 +29,9 @@ pub(super) fn body(request: &ModelRequest, target: &Target) -> Result<Value, Mod
         body.insert("system".into(), Value::Array(system));
     }
     body.insert("messages".into(), turns.into_iter().map(Turn::into_json).collect());
+    if let Some(container) = resume::container(&request.messages, &target.provider) {
+        body.insert("container".into(), json!(container));
+    }
     shape_answer(request, target, &names, &mut tools, &mut body)?;
     if !tools.is_empty() {
         body.insert("tools".into(), Value::Array(tools));
@@ -146,7 +149,7 @@ impl Turn {
     }
 }
 
-/// The conversation in turns that alternate, beginning and ending with the user's.
+/// The conversation in turns that alternate, beginning and ending with the user's, unless the model's is to go on.
 fn turns(messages: &[ChatMessage], target: &Target, mut names: WireNames) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut ids = WireIds::default();
@@ -167,7 +170,8 @@ fn turns(messages: &[ChatMessage], target: &Target, mut names: WireNames) -> Vec
     if turns.first().is_none_or(|turn| turn.role == Role::Assistant) {
         turns.insert(0, go_on());
     }
-    if turns.last().is_some_and(|turn| turn.role == Role::Assistant) {
+    let ends_open = turns.last().is_some_and(|turn| turn.role == Role::Assistant);
+    if ends_open && !resume::is_paused(messages, &target.provider) {
         turns.push(go_on());
     }
     turns
@@ -193,7 +197,10 @@ fn said(message: &ChatMessage, target: &Target, names: &mut WireNames, ids: &mut
         ChatMessage::Tool { call_id, outcome, output, media, .. } => {
             match ids.result(call_id, LONGEST_ID) {
                 Some(id) => results.push(result(id, *outcome, output, media, &target.capabilities)),
-                None => blocks.extend(words(output)),
+                None => {
+                    blocks.extend(words(output));
+                    blocks.extend(media.iter().map(|medium| shown(medium, &target.capabilities)));
+                }
             }
             Role::User
         }
@@ -252,15 +259,18 @@ fn shown(medium: &Media, can: &Capabilities) -> Value {
     let kind = match medium.mime_type.as_str() {
         "image/jpeg" | "image/png" | "image/gif" | "image/webp" if can.images => "image",
         "application/pdf" if can.documents => "document",
-        other => {
-            return json!({"type": "text", "text": format!("[{other} left out: the model does not take it]")});
-        }
+        _ => return left_out(medium),
     };
     let source = match &medium.source {
         MediaSource::Data(data) => json!({"type": "base64", "media_type": medium.mime_type, "data": data}),
         MediaSource::Url(url) => json!({"type": "url", "url": url}),
+        MediaSource::Artifact(_) => return left_out(medium),
     };
     json!({"type": kind, "source": source})
+}
+
+fn left_out(medium: &Media) -> Value {
+    json!({"type": "text", "text": format!("[{} left out: the model does not take it]", medium.mime_type)})
 }
 
 /// Marks what stays the same from call to call: the tools, the instructions, and the conversation up to the last two

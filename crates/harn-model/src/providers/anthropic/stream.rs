@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::request::LONGEST_NAME;
+use super::resume::{self, CONTAINER, MOST_RUNNING, PAUSE, PAUSED, Resumed};
 use super::{answer_tool, error};
 use crate::providers::{WireNames, finish_call};
 use crate::wire::Frame;
@@ -64,12 +65,16 @@ struct Delta<'a> {
     signature: Option<Cow<'a, str>>,
     #[serde(default)]
     stop_reason: Option<String>,
+    #[serde(default)]
+    container: Option<Value>,
 }
 
 #[derive(Deserialize)]
 struct StartedMessage {
     #[serde(default)]
     usage: Option<Count>,
+    #[serde(default)]
+    container: Option<Value>,
 }
 
 /// A whole answer, or the error in its place.
@@ -81,6 +86,8 @@ struct WholeMessage {
     stop_reason: Option<String>,
     #[serde(default)]
     usage: Option<Count>,
+    #[serde(default)]
+    container: Option<Value>,
     #[serde(default)]
     error: Option<Value>,
 }
@@ -152,6 +159,7 @@ pub struct MessageDecoder {
     answered: bool,
     /// Tools of the provider that have no result yet, with their ids.
     running: Vec<(String, ProviderToolUse)>,
+    container: Option<String>,
     count: Count,
     told: Usage,
     stop: Option<String>,
@@ -161,15 +169,17 @@ pub struct MessageDecoder {
 
 impl MessageDecoder {
     pub fn new(request: &ModelRequest, target: &Target) -> Self {
+        let Resumed { text, calls, running } = resume::resumed(&request.messages, &target.provider);
         Self {
             provider: target.provider.clone(),
             names: WireNames::of_tools(&request.tools, LONGEST_NAME),
             answer_tool: answer_tool(request, target).map(|answer| answer.name.clone()),
             blocks: BTreeMap::new(),
-            text: 0,
-            calls: 0,
+            text,
+            calls,
             answered: false,
-            running: Vec::new(),
+            running,
+            container: None,
             count: Count::default(),
             told: Usage::default(),
             stop: None,
@@ -196,7 +206,12 @@ impl MessageDecoder {
     fn event(&mut self, event: Event<'_>, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
         let index = event.index.unwrap_or_default();
         match &*event.kind {
-            "message_start" => self.counted(event.message.and_then(|message| message.usage), chunks),
+            "message_start" => {
+                let (usage, container) =
+                    event.message.map(|message| (message.usage, message.container)).unwrap_or_default();
+                self.counted(usage, chunks);
+                self.runs_in(container);
+            }
             "content_block_start" => self.begin(index, event.content_block.unwrap_or_default(), chunks),
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
@@ -206,7 +221,10 @@ impl MessageDecoder {
             "content_block_stop" => self.finish(index, chunks),
             "message_delta" => {
                 self.counted(event.usage, chunks);
-                self.stop = event.delta.and_then(|delta| delta.stop_reason).or(self.stop.take());
+                if let Some(delta) = event.delta {
+                    self.runs_in(delta.container);
+                    self.stop = delta.stop_reason.or(self.stop.take());
+                }
             }
             "message_stop" => return self.stopped(chunks),
             "error" => return Err(error::from_event(&event.error.unwrap_or_default())),
@@ -226,6 +244,7 @@ impl MessageDecoder {
             self.finish(index, chunks);
         }
         self.counted(message.usage, chunks);
+        self.runs_in(message.container);
         self.stop = message.stop_reason;
         self.stopped(chunks)
     }
@@ -243,7 +262,7 @@ impl MessageDecoder {
             }
             "redacted_thinking" => Block::Kept(block),
             "tool_use" => Block::Call(Pending::new(&block)),
-            "server_tool_use" | "mcp_tool_use" => Block::Theirs(Pending::new(&block), block),
+            kind if kind.ends_with("_tool_use") => Block::Theirs(Pending::new(&block), block),
             kind if kind.ends_with("_tool_result") => Block::Kept(block),
             _ => Block::Other,
         };
@@ -280,20 +299,30 @@ impl MessageDecoder {
 
     fn finish(&mut self, index: u64, chunks: &mut Vec<Chunk>) {
         match self.blocks.remove(&index) {
-            Some(Block::Thinking(block)) => self.keep(block, chunks),
+            Some(Block::Thinking(block)) => self.keep(json!({ "block": block }), chunks),
             Some(Block::Kept(block)) => {
                 self.match_result(&block, chunks);
-                self.keep(block, chunks);
+                self.keep(json!({ "block": block }), chunks);
             }
             Some(Block::Call(call)) => self.call(call, chunks),
             Some(Block::Theirs(call, mut block)) => {
                 let input = serde_json::from_str(&call.raw).unwrap_or_else(|_| json!({}));
-                block.insert("input".into(), input.clone());
-                self.running.push((call.id, ProviderToolUse { name: call.name, input, output: None }));
-                self.keep(block, chunks);
+                block.insert("input".into(), input);
+                let used = resume::used(&block, None);
+                match self.running.len() {
+                    0..MOST_RUNNING => self.running.push((call.id, used)),
+                    _ => chunks.push(Chunk::ProviderTool(used)),
+                }
+                self.keep(json!({ "block": block }), chunks);
             }
             Some(Block::Text | Block::Other) | None => {}
         }
+    }
+
+    /// The container of the provider's tools, which is told in a message of its own form.
+    fn runs_in(&mut self, container: Option<Value>) {
+        let id = container.as_ref().and_then(|container| container.get("id")?.as_str());
+        self.container = id.map(str::to_owned).or(self.container.take());
     }
 
     fn call(&mut self, call: Pending, chunks: &mut Vec<Chunk>) {
@@ -329,20 +358,24 @@ impl MessageDecoder {
         }
     }
 
-    /// A block that goes back with the next request, to the place where it was.
-    fn keep(&self, block: Map<String, Value>, chunks: &mut Vec<Chunk>) {
-        let text = block.get("thinking").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let opaque = json!({"block": block, "after_text": self.text, "after_calls": self.calls});
+    /// Something that goes back with the next request, to the place where it was.
+    fn keep(&self, mut opaque: Value, chunks: &mut Vec<Chunk>) {
+        let text = opaque.pointer("/block/thinking").and_then(Value::as_str).unwrap_or_default().to_owned();
+        opaque["after_text"] = json!(self.text);
+        opaque["after_calls"] = json!(self.calls);
         chunks.push(Chunk::Thought(Thought { provider: self.provider.clone(), text, opaque }));
     }
 
     fn match_result(&mut self, block: &Map<String, Value>, chunks: &mut Vec<Chunk>) {
-        let Some(id) = block.get("tool_use_id").and_then(Value::as_str) else { return };
-        if let Some(at) = self.running.iter().position(|(running, _)| running == id) {
-            let (_, used) = self.running.remove(at);
-            chunks
-                .push(Chunk::ProviderTool(ProviderToolUse { output: block.get("content").cloned(), ..used }));
-        }
+        let word = |name: &str| block.get(name).and_then(Value::as_str);
+        let Some(kind) = word("type").and_then(|kind| kind.strip_suffix("_tool_result")) else { return };
+        let id = word("tool_use_id").unwrap_or_default();
+        let used = match self.running.iter().position(|(running, _)| running == id) {
+            Some(at) => self.running.remove(at).1,
+            // Its call is in a message that is no longer there.
+            None => ProviderToolUse { name: kind.to_owned(), input: Value::Null, output: None },
+        };
+        chunks.push(Chunk::ProviderTool(ProviderToolUse { output: block.get("content").cloned(), ..used }));
     }
 
     /// Counts are totals of the message; what is told is the difference to what was told before.
@@ -380,19 +413,27 @@ impl MessageDecoder {
         let Some(word) = self.stop.take() else {
             return Err(ModelError::Malformed { message: "it ended without a stop reason".into() });
         };
+        let is_paused = word == PAUSE && self.calls == 0;
         let stop = match stop_reason(word) {
             StopReason::ToolUse if self.answered && self.calls == 0 => StopReason::EndTurn,
+            // The calls are made first; their results let the provider go on as well.
+            StopReason::Other(word) if word == PAUSE && !is_paused => StopReason::ToolUse,
             stop => stop,
         };
-        match self.broken.take() {
-            Some(error) if stop != StopReason::MaxTokens => Err(error),
-            _ => {
-                let unfinished = self.running.drain(..).map(|(_, used)| Chunk::ProviderTool(used));
-                chunks.extend(unfinished);
-                chunks.push(Chunk::Stop(stop));
-                Ok(())
-            }
+        if let Some(error) = self.broken.take().filter(|_| stop != StopReason::MaxTokens) {
+            return Err(error);
         }
+        if let Some(container) = self.container.take() {
+            self.keep(json!({ CONTAINER: container }), chunks);
+        }
+        if is_paused {
+            self.keep(json!({ PAUSED: true }), chunks);
+        } else if stop != StopReason::ToolUse {
+            // Tools that still run in a turn that goes on are told with their results.
+            chunks.extend(self.running.drain(..).map(|(_, used)| Chunk::ProviderTool(used)));
+        }
+        chunks.push(Chunk::Stop(stop));
+        Ok(())
     }
 }
 

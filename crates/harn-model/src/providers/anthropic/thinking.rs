@@ -33,8 +33,9 @@ pub fn lower(wanted: Thinking, kind: &ThinkingKind, most: u32) -> Lowered {
         | ThinkingKind::Never
         | ThinkingKind::Always
         | ThinkingKind::PromptTag
-        | ThinkingKind::TemplateSwitch
-        | ThinkingKind::Switch => Lowered::default(),
+        | ThinkingKind::TemplateSwitch => Lowered::default(),
+        // Servers that only know on and off take a budget for on.
+        ThinkingKind::Switch => Lowered { thinking: by_budget(wanted, LEAST_BUDGET, most / 2), effort: None },
     }
 }
 
@@ -101,6 +102,9 @@ mod tests {
             (effort(), Auto, 8192, Value::Null, None),
             (effort(), Off, 8192, Value::Null, Some("low")),
             (effort(), High, 8192, Value::Null, Some("high")),
+            (ThinkingKind::Switch, Auto, 8192, Value::Null, None),
+            (ThinkingKind::Switch, Off, 8192, disabled(), None),
+            (ThinkingKind::Switch, High, 8192, enabled(4096), None),
             (ThinkingKind::Unknown, High, 8192, Value::Null, None),
             (ThinkingKind::Never, High, 8192, Value::Null, None),
             (ThinkingKind::Always, Off, 8192, Value::Null, None),

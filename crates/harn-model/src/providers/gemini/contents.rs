@@ -115,11 +115,9 @@ fn media_part(medium: &Media, target: &Target) -> Value {
     let mime_type = &medium.mime_type;
     let is_image = mime_type.starts_with("image/");
     let taken = if is_image { target.capabilities.images } else { target.capabilities.documents };
-    if !taken {
-        return json!({ "text": format!("[{mime_type}: left out, because the model does not take it]") });
-    }
     match &medium.source {
-        MediaSource::Data(data) => json!({ "inlineData": { "mimeType": mime_type, "data": data } }),
-        MediaSource::Url(url) => json!({ "fileData": { "mimeType": mime_type, "fileUri": url } }),
+        MediaSource::Data(data) if taken => json!({ "inlineData": { "mimeType": mime_type, "data": data } }),
+        MediaSource::Url(url) if taken => json!({ "fileData": { "mimeType": mime_type, "fileUri": url } }),
+        _ => json!({ "text": format!("[{mime_type}: left out, because the model does not take it]") }),
     }
 }

@@ -14,10 +14,12 @@ mod layout;
 mod output;
 mod request;
 mod schema;
+mod server_tools;
 mod stream;
 
 use harn_core::chat::ModelRequest;
 
+use super::require_content;
 use crate::{Codec, Decoder, Headers, HttpCall, ModelError, Target};
 
 /// Use it with `Auth::Header("x-goog-api-key")`.
@@ -25,6 +27,7 @@ pub struct GeminiCodec;
 
 impl Codec for GeminiCodec {
     fn call(&self, request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
+        require_content(request)?;
         request::call(request, target)
     }
 

@@ -4,7 +4,7 @@ use harn_core::chat::ModelRequest;
 use serde_json::{Map, Value, json};
 
 use super::contents;
-use super::family::thinking_config;
+use super::family::{generation, thinking_config};
 use super::output::Output;
 use super::schema::{self, Dialect};
 use crate::{Delivery, Framing, HttpCall, ModelError, Target};
@@ -47,11 +47,12 @@ fn body(request: &ModelRequest, target: &Target) -> Result<Value, ModelError> {
         body["systemInstruction"] = json!({ "parts": parts });
     }
     let tools = tools(request, target, &output, dialect);
+    let config = tool_config(request, target, &output, &tools);
     if !tools.is_empty() {
         body["tools"] = json!(tools);
     }
-    if let Output::Tool(_, name) = &output {
-        body["toolConfig"] = forced(request, target, name);
+    if !config.is_empty() {
+        body["toolConfig"] = Value::Object(config);
     }
     body["generationConfig"] = generation_config(request, target, &output, dialect);
     Ok(body)
@@ -100,13 +101,28 @@ fn declaration(name: &str, description: &str, input: &Value, dialect: Dialect) -
     declared
 }
 
-/// The model has to call something, the answer's own tool at the end.
-fn forced(request: &ModelRequest, target: &Target, name: &str) -> Value {
-    let mut config = json!({ "mode": "ANY" });
-    if !target.capabilities.tools || request.tools.is_empty() {
-        config["allowedFunctionNames"] = json!([name]);
+fn tool_config(
+    request: &ModelRequest,
+    target: &Target,
+    output: &Output<'_>,
+    tools: &[Value],
+) -> Map<String, Value> {
+    let mut config = Map::new();
+    if let Output::Tool(_, name) = output {
+        // The model has to call something, the answer's own tool at the end.
+        let mut calling = json!({ "mode": "ANY" });
+        if !target.capabilities.tools || request.tools.is_empty() {
+            calling["allowedFunctionNames"] = json!([name]);
+        }
+        config.insert("functionCallingConfig".into(), calling);
     }
-    json!({ "functionCallingConfig": config })
+    // Functions and tools of Google in one request are refused unless the answer may tell what the latter did.
+    let (ours, theirs): (Vec<&Value>, Vec<&Value>) =
+        tools.iter().partition(|tool| tool.get("functionDeclarations").is_some());
+    if !ours.is_empty() && !theirs.is_empty() && generation(&target.model).is_some_and(|number| number >= 3) {
+        config.insert("includeServerSideToolInvocations".into(), json!(true));
+    }
+    config
 }
 
 fn generation_config(

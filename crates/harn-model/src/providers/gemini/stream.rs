@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::error;
 use super::layout::Layout;
 use super::output::Output;
+use super::server_tools::ServerTools;
 use crate::providers::finish_call;
 use crate::wire::Frame;
 use crate::{Chunk, Decoder, ModelError, Target};
@@ -44,8 +45,7 @@ pub(super) struct GeminiDecoder {
     output_tool: Option<String>,
     layout: Layout,
     ids: HashSet<String>,
-    /// Code whose result has not come.
-    code: Option<Value>,
+    tools: ServerTools,
     grounding: Option<Value>,
     pages: Option<Value>,
     usage: Map<String, Value>,
@@ -70,7 +70,7 @@ impl GeminiDecoder {
             output_tool,
             layout: Layout::default(),
             ids: HashSet::new(),
-            code: None,
+            tools: ServerTools::default(),
             grounding: None,
             pages: None,
             usage: Map::new(),
@@ -138,7 +138,6 @@ impl GeminiDecoder {
         if let Some(call) = part.get("functionCall") {
             return self.call(call, signature, chunks);
         }
-        let holds = |name: &str| part.get(name).is_some_and(|value| !value.is_null());
         let is_bare = part.keys().all(|key| matches!(key.as_str(), "thought" | "thoughtSignature"));
         match word("text") {
             Some(text) if part.get("thought") == Some(&json!(true)) => {
@@ -151,12 +150,7 @@ impl GeminiDecoder {
             }
             None if is_bare => self.layout.text("", signature),
             None => {
-                if holds("executableCode") {
-                    self.flush_code(None, chunks);
-                    self.code = part.get("executableCode").cloned();
-                } else if holds("codeExecutionResult") {
-                    self.flush_code(part.get("codeExecutionResult").cloned(), chunks);
-                }
+                self.tools.read(&part, chunks);
                 self.layout.part(Value::Object(part));
             }
         }
@@ -194,17 +188,10 @@ impl GeminiDecoder {
         Ok(())
     }
 
-    fn flush_code(&mut self, output: Option<Value>, chunks: &mut Vec<Chunk>) {
-        let input = self.code.take();
-        if input.is_some() || output.is_some() {
-            provider_tool("code_execution", input.unwrap_or(Value::Null), output, chunks);
-        }
-    }
-
     /// All that is told at the end. The last counts are those of the whole answer.
     fn close(&mut self, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
-        self.flush_code(None, chunks);
-        if let Some(found) = self.grounding.take() {
+        self.tools.finish(chunks);
+        if let Some(found) = self.grounding.take().filter(|_| !self.tools.are_told) {
             provider_tool(
                 "google_search",
                 json!({ "queries": found["webSearchQueries"] }),
@@ -212,7 +199,7 @@ impl GeminiDecoder {
                 chunks,
             );
         }
-        if let Some(found) = self.pages.take() {
+        if let Some(found) = self.pages.take().filter(|_| !self.tools.are_told) {
             provider_tool("url_context", Value::Null, Some(found), chunks);
         }
         let counts = std::mem::take(&mut self.usage);

@@ -80,7 +80,7 @@ fn with_media(mut message: Value, media: &[Media], target: &Target) -> Value {
                 content
                     .push_str(&format!("\n[{mime_type} at {url}: left out, because Ollama fetches nothing]"));
             }
-            MediaSource::Data(_) | MediaSource::Url(_) => {
+            MediaSource::Data(_) | MediaSource::Url(_) | MediaSource::Artifact(_) => {
                 content.push_str(&format!("\n[{mime_type}: left out, because the model does not take it]"));
             }
         }

@@ -46,8 +46,9 @@ fn body(request: &ModelRequest, target: &Target) -> Value {
 fn options(request: &ModelRequest, target: &Target) -> Map<String, Value> {
     let mut options = Map::new();
     options.insert("num_predict".into(), json!(request.max_output_tokens));
-    if let Some(window) = target.options.get("num_ctx") {
-        options.insert("num_ctx".into(), window.clone());
+    let known = target.capabilities.context_window.map(Value::from);
+    if let Some(window) = target.options.get("num_ctx").cloned().or(known) {
+        options.insert("num_ctx".into(), window);
     }
     if let Some(more) = target.options.get("options").and_then(Value::as_object) {
         options.extend(more.clone());

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::error;
 use super::output::Output;
 use crate::providers::finish_call;
+use crate::providers::think_tags::{ThinkTags, Told};
 use crate::wire::Frame;
 use crate::{Chunk, Decoder, ModelError, Target};
 
@@ -32,6 +33,7 @@ pub(super) struct OllamaDecoder {
     /// Calls of this tool are the answer.
     output_tool: Option<String>,
     thinking: String,
+    tags: ThinkTags,
     called: bool,
 }
 
@@ -41,7 +43,13 @@ impl OllamaDecoder {
             Output::Tool(_, name) => Some(name),
             Output::Free | Output::Native(_) | Output::Json(_) | Output::Prompt(_) => None,
         };
-        Self { provider: target.provider.clone(), output_tool, thinking: String::new(), called: false }
+        Self {
+            provider: target.provider.clone(),
+            output_tool,
+            thinking: String::new(),
+            tags: ThinkTags::default(),
+            called: false,
+        }
     }
 
     fn piece(&mut self, piece: Piece, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
@@ -59,13 +67,22 @@ impl OllamaDecoder {
 
     fn message(&mut self, message: &Message, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
         if let Some(thinking) = message.thinking.as_ref().filter(|text| !text.is_empty()) {
-            self.thinking.push_str(thinking);
-            chunks.push(Chunk::Thinking(thinking.clone()));
+            self.tags.stop_looking();
+            self.tell(Told { thinking: thinking.clone(), answer: String::new() }, chunks);
         }
-        if let Some(text) = message.content.as_ref().filter(|text| !text.is_empty()) {
-            chunks.push(Chunk::Text(text.clone()));
-        }
+        let told = self.tags.read(message.content.as_deref().unwrap_or_default());
+        self.tell(told, chunks);
         message.tool_calls.iter().flatten().try_for_each(|call| self.call(call, chunks))
+    }
+
+    fn tell(&mut self, Told { thinking, answer }: Told, chunks: &mut Vec<Chunk>) {
+        if !thinking.is_empty() {
+            self.thinking.push_str(&thinking);
+            chunks.push(Chunk::Thinking(thinking));
+        }
+        if !answer.is_empty() {
+            chunks.push(Chunk::Text(answer));
+        }
     }
 
     fn call(&mut self, call: &Value, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
@@ -90,6 +107,8 @@ impl OllamaDecoder {
     }
 
     fn close(&mut self, piece: &Piece, chunks: &mut Vec<Chunk>) {
+        let rest = self.tags.finish();
+        self.tell(rest, chunks);
         let count = |value: &Option<Value>| value.as_ref().and_then(Value::as_u64).unwrap_or(0);
         let usage = Usage::new(count(&piece.prompt_eval_count), count(&piece.eval_count));
         if usage != Usage::default() {
@@ -116,7 +135,9 @@ impl Decoder for OllamaDecoder {
         self.piece(piece, chunks)
     }
 
-    fn end(&mut self, _: &mut Vec<Chunk>) -> Result<(), ModelError> {
+    fn end(&mut self, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
+        let rest = self.tags.finish();
+        self.tell(rest, chunks);
         Err(ModelError::CutStream { message: "the answer ended before Ollama said that it is done".into() })
     }
 }

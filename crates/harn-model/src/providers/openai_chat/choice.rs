@@ -14,8 +14,8 @@ pub(super) struct Reasoning {
 }
 
 impl Reasoning {
-    /// Reads the reasoning of a delta, and shows its words.
-    pub fn read(&mut self, delta: &Value, chunks: &mut Vec<Chunk>) {
+    /// Reads the reasoning of a delta, and shows its words. Returns whether there were any.
+    pub fn read(&mut self, delta: &Value, chunks: &mut Vec<Chunk>) -> bool {
         let details = delta.get("reasoning_details").and_then(Value::as_array);
         for detail in details.into_iter().flatten() {
             self.add_detail(detail);
@@ -27,16 +27,29 @@ impl Reasoning {
         });
         let (field, words) = match said {
             Some((field, words)) => (Some(field), words),
-            None => (None, details.into_iter().flatten().filter_map(detail_words).collect()),
+            None if details.is_some() => {
+                (None, details.into_iter().flatten().filter_map(detail_words).collect())
+            }
+            None => (None, thinking_parts(delta.get("content"))),
         };
+        self.add(words, field, chunks)
+    }
+
+    /// Reasoning that stood in the text.
+    pub fn read_tagged(&mut self, words: String, chunks: &mut Vec<Chunk>) {
+        self.add(words, Some(REASONING[0]), chunks);
+    }
+
+    fn add(&mut self, words: String, field: Option<&'static str>, chunks: &mut Vec<Chunk>) -> bool {
         if words.is_empty() {
-            return;
+            return false;
         }
         if field.is_some() {
             self.field = self.field.or(field);
             self.words.push_str(&words);
         }
         chunks.push(Chunk::Thinking(words));
+        true
     }
 
     /// A detail comes in pieces of the same index, whose words belong together and whose signature comes last.
@@ -78,6 +91,12 @@ impl Reasoning {
 
 fn detail_words(detail: &Value) -> Option<&str> {
     ["text", "summary"].iter().find_map(|field| detail.get(field)?.as_str())
+}
+
+/// The reasoning within a list of parts, as Mistral tells it.
+fn thinking_parts(content: Option<&Value>) -> String {
+    let parts = content.and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.get("thinking")).map(|thinking| words(Some(thinking))).collect()
 }
 
 /// The words of a content: a string, or a list of parts.

@@ -14,6 +14,7 @@ pub(super) enum Dialect {
     OpenRouter,
     DeepSeek,
     Groq,
+    Mistral,
     /// A server of which nothing is known but that it speaks the format.
     Generic,
 }
@@ -38,6 +39,7 @@ impl Dialect {
             "openrouter" => Ok(Self::OpenRouter),
             "deepseek" => Ok(Self::DeepSeek),
             "groq" => Ok(Self::Groq),
+            "mistral" => Ok(Self::Mistral),
             "generic" => Ok(Self::Generic),
             other => Err(unknown("dialect", other)),
         }
@@ -55,6 +57,7 @@ impl Dialect {
                 | Self::LmStudio
                 | Self::OpenRouter
                 | Self::DeepSeek
+                | Self::Mistral
                 | Self::Generic => "max_tokens",
             }),
         }
@@ -69,7 +72,7 @@ impl Dialect {
             None => Ok(match self {
                 Self::OpenRouter => ReasoningBack::Always,
                 Self::DeepSeek | Self::Vllm | Self::LlamaCpp => ReasoningBack::ToolTurns,
-                Self::OpenAi | Self::Azure | Self::LmStudio | Self::Groq | Self::Generic => {
+                Self::OpenAi | Self::Azure | Self::LmStudio | Self::Groq | Self::Mistral | Self::Generic => {
                     ReasoningBack::Never
                 }
             }),
@@ -81,6 +84,26 @@ impl Dialect {
     pub fn strict_schema(self, target: &Target) -> Result<bool, ModelError> {
         let usual = matches!(self, Self::OpenAi | Self::Azure | Self::OpenRouter | Self::Groq);
         flag(target, "strict_schema", usual)
+    }
+
+    /// Whether to ask for the usage of a stream. Mistral tells it unasked, and refuses fields that it does not know.
+    pub fn stream_usage(self, target: &Target) -> Result<bool, ModelError> {
+        flag(target, "stream_usage", self != Self::Mistral)
+    }
+
+    /// Whether every model can be held to a schema, because the server turns it into a grammar.
+    pub fn has_grammar(self) -> bool {
+        matches!(self, Self::Vllm | Self::LlamaCpp | Self::LmStudio)
+    }
+
+    /// Whether a tool that has to be called may be named.
+    pub fn names_choice(self) -> bool {
+        self != Self::LmStudio
+    }
+
+    /// Whether reasoning may stand in the text, as it does with local servers that were not told how to find it.
+    pub fn think_tags(self, target: &Target) -> Result<bool, ModelError> {
+        flag(target, "think_tags", matches!(self, Self::Vllm | Self::LlamaCpp | Self::LmStudio))
     }
 
     pub fn path(self, target: &Target) -> Result<String, ModelError> {

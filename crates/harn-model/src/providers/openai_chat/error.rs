@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::wait;
 use crate::ModelError;
 use crate::providers::{error_text, is_context_overflow};
 
@@ -60,6 +61,7 @@ fn kind(status: Option<u16>, error: &Value, message: String) -> ModelError {
         }
     }
     match status {
+        Some(429) => rate_limited(message),
         Some(498) => ModelError::Overloaded { message },
         Some(status) => ModelError::from_status(status, message),
         None if error.get("type").is_some_and(|kind| kind == "invalid_request_error") => {
@@ -68,6 +70,12 @@ fn kind(status: Option<u16>, error: &Value, message: String) -> ModelError {
         // An error that came in place of an answer, and says nothing about us.
         None => ModelError::Overloaded { message },
     }
+}
+
+/// Within a stream there are no headers, but the message says when to come back.
+fn rate_limited(message: String) -> ModelError {
+    let retry_after_ms = wait::in_words(&message).and_then(|wait| u64::try_from(wait.as_millis()).ok());
+    ModelError::RateLimited { message, retry_after_ms }
 }
 
 type Kind = fn(String) -> ModelError;
@@ -82,9 +90,7 @@ fn by_name(name: &str) -> Option<Kind> {
         "insufficient_quota" | "billing_hard_limit_reached" | "billing_not_active" | "access_terminated" => {
             |message| ModelError::PermissionDenied { message }
         }
-        "rate_limit_exceeded" | "rate_limit_error" | "rate_limit_reached_error" => {
-            |message| ModelError::RateLimited { message, retry_after_ms: None }
-        }
+        "rate_limit_exceeded" | "rate_limit_error" | "rate_limit_reached_error" => rate_limited,
         "content_filter" | "content_policy_violation" | "ResponsibleAIPolicyViolation" => {
             |message| ModelError::ContentFilter { message }
         }

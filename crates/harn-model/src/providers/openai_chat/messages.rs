@@ -57,7 +57,30 @@ pub(super) fn messages(conversation: &Conversation<'_>) -> Vec<Value> {
         });
     }
     flush(&mut shown, capabilities, &mut list);
+    if conversation.dialect == Dialect::OpenRouter && capabilities.prompt_caching {
+        mark_for_cache(&mut list);
+    }
     list
+}
+
+/// Marks the instructions and the newest words of the user: the providers behind OpenRouter that cache on request cache
+/// all that stands before a mark.
+fn mark_for_cache(list: &mut [Value]) {
+    let is =
+        |message: &Value, roles: &[&str]| message["role"].as_str().is_some_and(|role| roles.contains(&role));
+    let first = list.first().filter(|message| is(message, &["system", "developer"])).map(|_| 0);
+    let last = list.iter().rposition(|message| is(message, &["user"]));
+    for at in first.into_iter().chain(last) {
+        let content = list[at]["content"].take();
+        let mut parts = match content {
+            Value::Array(parts) => parts,
+            words => vec![json!({"type": "text", "text": words})],
+        };
+        if let Some(part) = parts.iter_mut().rfind(|part| part["type"] == "text") {
+            part["cache_control"] = json!({"type": "ephemeral"});
+        }
+        list[at]["content"] = parts.into();
+    }
 }
 
 fn flush(shown: &mut Vec<&Media>, capabilities: &Capabilities, list: &mut Vec<Value>) {
@@ -79,13 +102,13 @@ fn content(text: &str, media: &[Media], capabilities: &Capabilities) -> Value {
 fn part(medium: &Media, capabilities: &Capabilities) -> Value {
     let is_image = medium.mime_type.starts_with("image/");
     match &medium.source {
-        _ if is_image && capabilities.images => {
+        MediaSource::Data(_) | MediaSource::Url(_) if is_image && capabilities.images => {
             json!({"type": "image_url", "image_url": {"url": data_url(medium)}})
         }
         MediaSource::Data(_) if !is_image && capabilities.documents => {
-            json!({"type": "file", "file": {"filename": "document", "file_data": data_url(medium)}})
+            json!({"type": "file", "file": {"filename": file_name(medium), "file_data": data_url(medium)}})
         }
-        MediaSource::Data(_) | MediaSource::Url(_) => json!({"type": "text", "text": left_out(medium)}),
+        _ => json!({"type": "text", "text": left_out(medium)}),
     }
 }
 
@@ -94,7 +117,22 @@ pub(in crate::providers) fn data_url(medium: &Media) -> String {
     match &medium.source {
         MediaSource::Data(data) => format!("data:{};base64,{data}", medium.mime_type),
         MediaSource::Url(url) => url.clone(),
+        MediaSource::Artifact(id) => id.to_string(),
     }
+}
+
+/// A name whose ending tells the type, which is what servers go by.
+pub(in crate::providers) fn file_name(medium: &Media) -> String {
+    let ending = match medium.mime_type.as_str() {
+        "application/pdf" => ".pdf",
+        "text/plain" => ".txt",
+        "text/markdown" => ".md",
+        "text/csv" => ".csv",
+        "text/html" => ".html",
+        "application/json" => ".json",
+        _ => "",
+    };
+    format!("document{ending}")
 }
 
 /// In place of a medium that the model cannot take: the conversation goes on, and the model knows what it missed.

@@ -4,18 +4,19 @@ use harn_core::chat::ModelRequest;
 use harn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
-use super::dialect::{Dialect, flag};
+use super::dialect::Dialect;
 use super::messages::{Conversation, messages};
 use super::schema::DROPPED_BY_AZURE;
 use super::shape::{Asked, Strictness, asked};
-use super::thinking;
-use crate::{Delivery, Framing, HttpCall, ModelError, Target};
+use super::{family, thinking};
+use crate::{Delivery, Framing, HttpCall, ModelError, StructuredOutput, Target};
 
 pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
     let dialect = Dialect::of(target)?;
-    let shape = asked(request, &target.capabilities, strictness(dialect, target)?);
-    let said =
-        thinking::said(request.thinking, &target.capabilities.thinking, dialect, request.max_output_tokens);
+    let shape = shape(request, dialect, target, strictness(dialect, target)?);
+    dialect.think_tags(target)?;
+    let kind = family::known(&target.capabilities.thinking, dialect, &target.model);
+    let said = thinking::said(request.thinking, &kind, dialect, request.max_output_tokens);
     let conversation = Conversation {
         system: &shape.instructions(&request.system),
         messages: &request.messages,
@@ -33,14 +34,17 @@ pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, 
     }
     let is_streamed = target.delivery == Delivery::Streamed;
     body.insert("stream".into(), is_streamed.into());
-    if is_streamed && flag(target, "stream_usage", true)? {
+    if is_streamed && dialect.stream_usage(target)? {
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
-    add_tools(request, target, &shape, &mut body);
+    add_tools(request, target, dialect, &shape, &mut body);
     if let Some(format) = response_format(&shape) {
         body.insert("response_format".into(), format);
     }
     body.extend(said.fields);
+    if thinking::is_told_in_text(dialect, &kind, &target.model) {
+        body.insert("reasoning_format".into(), "parsed".into());
+    }
     let framing = if is_streamed { Framing::Events } else { Framing::Whole };
     Ok(HttpCall { path: dialect.path(target)?, headers: Vec::new(), body: body.into(), framing })
 }
@@ -51,14 +55,35 @@ pub(super) fn strictness(dialect: Dialect, target: &Target) -> Result<Strictness
     Ok(if is_strict { Strictness::Strict { also_dropped } } else { Strictness::AsIs })
 }
 
-fn add_tools(request: &ModelRequest, target: &Target, shape: &Asked<'_>, body: &mut Map<String, Value>) {
+/// How the answer's shape is asked for in this dialect. Beside tools a schema would bind their calls as well.
+pub(super) fn shape<'a>(
+    request: &'a ModelRequest,
+    dialect: Dialect,
+    target: &Target,
+    strictness: Strictness,
+) -> Asked<'a> {
+    let mut can = target.capabilities.clone();
+    let has_tools = can.tools && !request.tools.is_empty();
+    if dialect.has_grammar() && !has_tools && can.structured_output == StructuredOutput::ByTool {
+        can.structured_output = StructuredOutput::Native;
+    }
+    asked(request, &can, strictness)
+}
+
+fn add_tools(
+    request: &ModelRequest,
+    target: &Target,
+    dialect: Dialect,
+    shape: &Asked<'_>,
+    body: &mut Map<String, Value>,
+) {
     if !target.capabilities.tools {
         return;
     }
     let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
     if let Asked::Tool { wanted, name } = shape {
         // With other tools at hand the model may use them first, but a call it has to be.
-        let choice = if tools.is_empty() {
+        let choice = if tools.is_empty() && dialect.names_choice() {
             json!({"type": "function", "function": {"name": name}})
         } else {
             "required".into()

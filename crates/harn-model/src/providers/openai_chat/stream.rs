@@ -6,8 +6,10 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::choice::{Reasoning, words};
 use super::dialect::{Dialect, ReasoningBack};
-use super::shape::{AnswerText, Strictness, asked};
+use super::executed::Executed;
+use super::shape::{AnswerText, Strictness};
 use super::{error, request, usage};
+use crate::providers::think_tags::{ThinkTags, Told};
 use crate::wire::Frame;
 use crate::{Chunk, Decoder, ModelError, Target};
 
@@ -19,8 +21,10 @@ pub(super) struct ChatDecoder {
     /// Reasoning is kept only where it goes back.
     keeps_reasoning: bool,
     text: AnswerText,
+    tags: ThinkTags,
     reasoning: Reasoning,
     calls: Calls,
+    executed: Executed,
     refused: bool,
     usage: Option<Usage>,
     /// The reason to stop comes before the usage, and waits for it.
@@ -37,9 +41,15 @@ impl ChatDecoder {
         Self {
             provider: target.provider.clone(),
             keeps_reasoning: back != ReasoningBack::Never,
-            text: AnswerText::of(&asked(request, &target.capabilities, strictness)),
+            text: AnswerText::of(&request::shape(request, dialect, target, strictness)),
+            tags: if dialect.think_tags(target).unwrap_or(false) {
+                ThinkTags::default()
+            } else {
+                ThinkTags::none()
+            },
             reasoning: Reasoning::default(),
             calls: Calls::default(),
+            executed: Executed::default(),
             refused: false,
             usage: None,
             stop: None,
@@ -94,8 +104,12 @@ impl ChatDecoder {
         }
         // Some servers send the last frame of a stream as a message.
         let delta = choice.get(field).or_else(|| choice.get("message")).unwrap_or(&Value::Null);
-        self.reasoning.read(delta, chunks);
-        self.text.piece(&words(delta.get("content")), chunks);
+        if self.reasoning.read(delta, chunks) {
+            self.tags.stop_looking();
+        }
+        let told = self.tags.read(&words(delta.get("content")));
+        self.tell(told, chunks);
+        self.executed.read(delta);
         if let Some(refusal) = delta.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty()) {
             self.refused = true;
             self.text.piece(refusal, chunks);
@@ -112,7 +126,20 @@ impl ChatDecoder {
         Ok(())
     }
 
+    fn tell(&mut self, Told { thinking, answer }: Told, chunks: &mut Vec<Chunk>) {
+        self.reasoning.read_tagged(thinking, chunks);
+        self.text.piece(&answer, chunks);
+    }
+
+    /// What was held back because it could have been a part of a tag.
+    fn flush(&mut self, chunks: &mut Vec<Chunk>) {
+        let rest = self.tags.finish();
+        self.tell(rest, chunks);
+        self.executed.finish(chunks);
+    }
+
     fn finish(&mut self, chunks: &mut Vec<Chunk>) -> Result<(), ModelError> {
+        self.flush(chunks);
         let Some(reason) = self.stop.take() else {
             let message = "the answer ended without a reason to stop".into();
             return Err(ModelError::CutStream { message });
@@ -180,6 +207,7 @@ impl Decoder for ChatDecoder {
         if self.stop.is_some() && !self.failed {
             return self.finish(chunks);
         }
+        self.flush(chunks);
         self.calls.abandon(chunks);
         self.tell_usage(chunks);
         let message = "the stream ended before the answer did".into();

@@ -33,6 +33,12 @@ pub(super) fn said(wanted: Thinking, kind: &ThinkingKind, dialect: Dialect, max_
     }
 }
 
+/// Whether the server would tell reasoning within the text unless it is asked for a field of its own. Groq does, but for
+/// gpt-oss, which refuses to be asked.
+pub(super) fn is_told_in_text(dialect: Dialect, kind: &ThinkingKind, model: &str) -> bool {
+    dialect == Dialect::Groq && *kind != ThinkingKind::Never && model.contains("qwen")
+}
+
 /// The word for a level that is not `auto`.
 pub(in crate::providers) fn effort_word(level: Thinking) -> &'static str {
     if level == Thinking::Off { "none" } else { level.as_str() }
@@ -50,6 +56,7 @@ fn effort(level: Thinking, dialect: Dialect) -> Said {
         | Dialect::LlamaCpp
         | Dialect::LmStudio
         | Dialect::Groq
+        | Dialect::Mistral
         | Dialect::Generic => fields(json!({"reasoning_effort": word})),
     }
 }
@@ -60,12 +67,13 @@ fn switch(thinks: bool, dialect: Dialect) -> Said {
         Dialect::DeepSeek => {
             fields(json!({"thinking": {"type": if thinks { "enabled" } else { "disabled" }}}))
         }
+        Dialect::Groq => fields(json!({"reasoning_effort": if thinks { "default" } else { "none" }})),
         Dialect::OpenAi
         | Dialect::Azure
         | Dialect::Vllm
         | Dialect::LlamaCpp
         | Dialect::LmStudio
-        | Dialect::Groq
+        | Dialect::Mistral
         | Dialect::Generic => fields(json!({"enable_thinking": thinks})),
     }
 }
@@ -144,6 +152,8 @@ mod tests {
             (Off, &ThinkingKind::Switch, Dialect::Generic, json!({"enable_thinking": false})),
             (Low, &ThinkingKind::Switch, Dialect::OpenRouter, json!({"reasoning": {"enabled": true}})),
             (Low, &ThinkingKind::Switch, Dialect::DeepSeek, json!({"thinking": {"type": "enabled"}})),
+            (Off, &ThinkingKind::Switch, Dialect::Groq, json!({"reasoning_effort": "none"})),
+            (High, &ThinkingKind::Switch, Dialect::Groq, json!({"reasoning_effort": "default"})),
             (Low, &budget, Dialect::OpenRouter, json!({"reasoning": {"max_tokens": 4096}})),
             (Xhigh, &budget, Dialect::OpenRouter, json!({"reasoning": {"max_tokens": 5000}})),
             (Off, &budget, Dialect::OpenRouter, json!({"reasoning": {"enabled": false}})),

@@ -14,6 +14,12 @@ pub(in crate::providers) fn exhausted(headers: &Headers) -> Option<Duration> {
         .max()
 }
 
+/// The wait in a message such as `Please try again in 1.5s.`
+pub(super) fn in_words(message: &str) -> Option<Duration> {
+    let (_, after) = message.split_once("try again in ")?;
+    duration(after.split_whitespace().next()?.trim_end_matches(['.', ',']))
+}
+
 /// `1h2m3s`, `6m0s`, `7.66s`, `20ms`, or a plain number of seconds.
 fn duration(text: &str) -> Option<Duration> {
     let seconds = |number: f64| Duration::try_from_secs_f64(number).ok();
@@ -43,6 +49,21 @@ fn duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_is_found_in_the_words_of_a_message() {
+        let cases = [
+            ("Rate limit reached for m. Please try again in 1.5s. Visit a page.", Some(1500)),
+            ("Please try again in 6m0s.", Some(360_000)),
+            ("try again in 250ms", Some(250)),
+            ("try again in a moment", None),
+            ("try again in ", None),
+            ("later", None),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(in_words(message), expected.map(Duration::from_millis), "{message}");
+        }
+    }
 
     #[test]
     fn a_wait_is_read_in_all_its_spellings() {

@@ -4,7 +4,7 @@ use harn_core::chat::{ChatMessage, Media, MediaSource, Thought};
 use harn_core::tool::ToolCall;
 use serde_json::{Value, json};
 
-use super::super::openai_chat::{data_url, left_out};
+use super::super::openai_chat::{data_url, file_name, left_out};
 use crate::{Capabilities, Target};
 
 pub(super) fn items(messages: &[ChatMessage], target: &Target) -> Vec<Value> {
@@ -50,14 +50,16 @@ fn parts(text: &str, media: &[Media], capabilities: &Capabilities) -> Vec<Value>
 fn part(medium: &Media, capabilities: &Capabilities) -> Value {
     let is_image = medium.mime_type.starts_with("image/");
     match &medium.source {
-        _ if is_image && capabilities.images => json!({"type": "input_image", "image_url": data_url(medium)}),
+        MediaSource::Data(_) | MediaSource::Url(_) if is_image && capabilities.images => {
+            json!({"type": "input_image", "detail": "auto", "image_url": data_url(medium)})
+        }
         MediaSource::Data(_) if !is_image && capabilities.documents => {
-            json!({"type": "input_file", "filename": "document", "file_data": data_url(medium)})
+            json!({"type": "input_file", "filename": file_name(medium), "file_data": data_url(medium)})
         }
         MediaSource::Url(url) if !is_image && capabilities.documents => {
             json!({"type": "input_file", "file_url": url})
         }
-        MediaSource::Data(_) | MediaSource::Url(_) => words(&left_out(medium)),
+        _ => words(&left_out(medium)),
     }
 }
 
@@ -65,8 +67,8 @@ fn assistant(text: &str, calls: &[ToolCall], thoughts: &[Thought], provider: &st
     let ours = thoughts.iter().filter(|thought| thought.provider == provider && thought.opaque.is_object());
     items.extend(ours.map(|thought| thought.opaque.clone()));
     if !text.is_empty() {
-        let content = json!([{"type": "output_text", "text": text}]);
-        items.push(json!({"type": "message", "role": "assistant", "content": content}));
+        // Parts would need the id and the status of the message that they were, which nobody kept.
+        items.push(json!({"type": "message", "role": "assistant", "content": text}));
     }
     items.extend(calls.iter().map(|call| {
         let arguments = Value::Object(call.args.clone()).to_string();

@@ -54,9 +54,16 @@ pub(super) fn read(item: &Value) -> Item<'_> {
             is_whole: !matches!(text("status"), "incomplete" | "in_progress"),
         },
         "tool_search_output" | "mcp_list_tools" | "compaction" => Item::Opaque,
+        // What came of a call that has an item of its own.
+        kind if kind.ends_with("_call_output") => Item::Opaque,
         kind if kind.ends_with("_call") || OURS_TO_RUN.contains(&kind) => {
-            let is_client_search = kind == "tool_search_call" && text("execution") == "client";
-            let awaits = (OURS_TO_RUN.contains(&kind) || is_client_search).then_some(kind);
+            let place = item.pointer("/environment/type").and_then(Value::as_str);
+            let is_ours = match kind {
+                "tool_search_call" => text("execution") == "client",
+                "shell_call" => place == Some("local"),
+                kind => OURS_TO_RUN.contains(&kind),
+            };
+            let awaits = is_ours.then_some(kind);
             Item::ProviderTool { used: provider_tool(kind, item), awaits }
         }
         _ => Item::Unknown,

@@ -25,12 +25,14 @@ use std::time::Duration;
 use harn_core::chat::ModelRequest;
 
 use super::openai_chat::{error, exhausted};
+use super::require_content;
 use crate::{Codec, Decoder, Headers, HttpCall, ModelError, Target};
 
 pub struct OpenAiResponsesCodec;
 
 impl Codec for OpenAiResponsesCodec {
     fn call(&self, request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
+        require_content(request)?;
         request::call(request, target)
     }
 

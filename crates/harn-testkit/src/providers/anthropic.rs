@@ -1,89 +1,66 @@
-//! A server that speaks Anthropic's Messages API: it checks requests as strictly as the original does, and answers
-//! from a list, streamed or whole as it is asked to.
+//! Anthropic's Messages API.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
-
-use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::sse::{Event, Sse};
-use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use futures::stream;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use serde_json::{Value, json};
+
+use super::{Asked, Provider, Refusal, header, json_reply, pieces, stream_reply};
 
 pub const KEY: &str = "sk-ant-fake";
 
 const VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
 
-/// The fake, as long as it runs.
-pub struct FakeAnthropic {
-    pub url: String,
-    shared: Arc<Shared>,
-}
+/// A server that speaks the Messages API.
+pub type Fake = super::Fake<Anthropic>;
+pub type Turn = super::Turn<Value>;
 
-struct Shared {
-    /// Whole messages: `content`, `stop_reason` and `usage`.
-    answers: Mutex<VecDeque<Value>>,
-    seen: Mutex<Vec<Value>>,
-}
+#[derive(Default)]
+pub struct Anthropic;
 
-impl FakeAnthropic {
-    pub async fn start(answers: Vec<Value>) -> Self {
-        let shared = Arc::new(Shared { answers: Mutex::new(answers.into()), seen: Mutex::default() });
-        let app = Router::new().route("/v1/messages", post(messages)).with_state(Arc::clone(&shared));
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        Self { url, shared }
+impl Provider for Anthropic {
+    /// A whole message: `content`, `stop_reason` and `usage`.
+    type Said = Value;
+
+    fn serves(path: &str) -> bool {
+        path == "/v1/messages"
     }
 
-    /// The bodies of all requests so far.
-    pub fn seen(&self) -> Vec<Value> {
-        self.shared.seen.lock().unwrap().clone()
+    fn admit(headers: &HeaderMap) -> Result<(), Refusal> {
+        // The documentation says `x-api-key`; newer SDKs send the key as a bearer token.
+        let key = header(headers, "x-api-key").or_else(|| header(headers, "authorization"));
+        if key.is_none_or(|key| key.trim_start_matches("Bearer ") != KEY) {
+            return Err(kind(401, "authentication_error", "invalid x-api-key"));
+        }
+        if header(headers, "anthropic-version").is_none_or(|version| !VERSIONS.contains(&version)) {
+            return Err(Self::refusal(400, "anthropic-version: header is required"));
+        }
+        Ok(())
     }
-}
 
-async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: String) -> Response {
-    // The documentation says `x-api-key`; newer SDKs send the key as a bearer token.
-    let key = headers.get("x-api-key").or(headers.get("authorization")).and_then(|value| value.to_str().ok());
-    if key.is_none_or(|key| key.trim_start_matches("Bearer ") != KEY) {
-        return refuse(StatusCode::UNAUTHORIZED, "authentication_error", "invalid x-api-key");
+    fn check(&self, asked: &Asked) -> Result<(), Refusal> {
+        check(&asked.body).map_err(|message| Self::refusal(400, &message))
     }
-    if headers.get("anthropic-version").is_none_or(|version| !VERSIONS.iter().any(|known| version == known)) {
-        return refuse(
-            StatusCode::BAD_REQUEST,
-            "invalid_request_error",
-            "anthropic-version: header is required",
-        );
-    }
-    let Ok(body) = serde_json::from_str::<Value>(&body) else {
-        return refuse(StatusCode::BAD_REQUEST, "invalid_request_error", "the body is not valid JSON");
-    };
-    shared.seen.lock().unwrap().push(body.clone());
-    if let Err(message) = check(&body) {
-        return refuse(StatusCode::BAD_REQUEST, "invalid_request_error", &message);
-    }
-    let Some(answer) = shared.answers.lock().unwrap().pop_front() else {
-        return refuse(StatusCode::from_u16(529).unwrap(), "overloaded_error", "Overloaded");
-    };
-    let message = whole(&body, &answer);
-    if body["stream"] == json!(true) {
-        let event = |data: Value| {
-            let name = data["type"].as_str().unwrap_or_default().to_owned();
-            Ok::<_, Infallible>(Event::default().event(name).data(data.to_string()))
+
+    fn answer(&mut self, said: Value, asked: &Asked) -> Response {
+        let message = whole(&asked.body, &said);
+        if asked.body["stream"] != true {
+            return json_reply(200, &message);
+        }
+        let frame = |event: &Value| {
+            format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
         };
-        Sse::new(stream::iter(events(&message).into_iter().map(event))).into_response()
-    } else {
-        axum::Json(message).into_response()
+        stream_reply("text/event-stream; charset=utf-8", events(&message).iter().map(frame).collect())
+    }
+
+    fn refusal(status: u16, message: &str) -> Refusal {
+        let name = if status == 404 { "not_found_error" } else { "invalid_request_error" };
+        kind(status, name, message)
     }
 }
 
-fn refuse(status: StatusCode, kind: &str, message: &str) -> Response {
-    let body = json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"});
-    (status, axum::Json(body)).into_response()
+fn kind(status: u16, kind: &str, message: &str) -> Refusal {
+    let error = json!({"type": kind, "message": message});
+    (status, json!({"type": "error", "error": error, "request_id": "req_1"}))
 }
 
 fn whole(request: &Value, answer: &Value) -> Value {
@@ -105,6 +82,9 @@ pub fn events(message: &Value) -> Vec<Value> {
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
     start["usage"]["output_tokens"] = json!(1);
+    if let Some(usage) = start["usage"].as_object_mut() {
+        usage.remove("output_tokens_details");
+    }
     let mut events = vec![json!({"type": "message_start", "message": start})];
     for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {
         events.extend(block_events(index, block));
@@ -112,7 +92,10 @@ pub fn events(message: &Value) -> Vec<Value> {
         events.push(json!({"type": "novelty", "index": "none", "delta": ["of", "another", "form"]}));
     }
     let delta = json!({"stop_reason": message["stop_reason"], "stop_sequence": null});
-    let usage = json!({"output_tokens": message["usage"]["output_tokens"]});
+    let mut usage = json!({"output_tokens": message["usage"]["output_tokens"]});
+    if let Some(details) = message["usage"].get("output_tokens_details") {
+        usage["output_tokens_details"] = details.clone();
+    }
     events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
     events.push(json!({"type": "message_stop"}));
     events
@@ -150,11 +133,6 @@ fn block_events(index: usize, block: &Value) -> Vec<Value> {
     events
 }
 
-fn pieces(text: &str) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    letters.chunks(7).map(|piece| piece.iter().collect()).collect()
-}
-
 /// The rules that the original enforces and a client can break.
 fn check(body: &Value) -> Result<(), String> {
     if body["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
@@ -186,7 +164,9 @@ fn check_turns(turns: &[Value]) -> Result<(), String> {
         if turn["role"] != wanted {
             return Err(format!("messages.{index}: roles must alternate, beginning with \"user\""));
         }
-        let blocks = turn["content"].as_array().ok_or("content: Input should be a valid list")?;
+        let words = turn["content"].as_str().map(|text| vec![json!({"type": "text", "text": text})]);
+        let blocks = words.or_else(|| turn["content"].as_array().cloned());
+        let blocks = blocks.ok_or("content: Input should be a valid list")?;
         let mut results = Vec::new();
         for (at, block) in blocks.iter().enumerate() {
             match block["type"].as_str() {
