@@ -43,7 +43,7 @@ const CHAT: &[Asked] = &[
     ("together:openai/gpt-oss-120b", &[]),
     ("groq:openai/gpt-oss-120b", &[]),
     ("deepseek:deepseek-v4-pro", &["reasoning_content", "thinking"]),
-    ("openrouter:openrouter/auto", &[]),
+    ("openrouter:openrouter/auto", &["reasoning"]),
     ("vllm:a-model-nobody-knows", &[]),
     ("llama.cpp:a-model-nobody-knows", &[]),
     ("lmstudio:a-model-nobody-knows", &[]),
