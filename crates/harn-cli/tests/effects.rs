@@ -162,7 +162,7 @@ fn check_journal(view: &dyn View, when: &str) {
                 }
                 let nothing = match &completion {
                     Completion::Inbox { messages } => messages.is_empty(),
-                    Completion::ModelFailed { failure } => failure.code == "denied",
+                    Completion::ModelFailed { failure, .. } => failure.code == "denied",
                     Completion::Tool { result } => result.outcome == harn_core::tool::ToolOutcome::Denied,
                     Completion::Compacted { artifact_id } => artifact_id.is_none(),
                     Completion::Model { .. } => false,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 pub use crate::budget::{Budget, Spend};
 pub use crate::change::{Attachment, Change, MutationScope, MutationSession, Node, Plan, Stash, WritePlan};
-use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, Thinking, Usage};
+use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, PartialCall, Thinking, Usage};
 use crate::decision::EffectKind;
 pub use crate::decision::{Decision, Verdict};
 use crate::hash::Sha256Hash;
@@ -147,6 +147,9 @@ pub enum Completion {
     },
     ModelFailed {
         failure: Failure,
+        /// Calls that broke off with the answer, kept for diagnosis.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        partial_calls: Vec<PartialCall>,
     },
     Tool {
         result: ToolResult,
@@ -155,6 +158,13 @@ pub enum Completion {
     Compacted {
         artifact_id: Option<ArtifactId>,
     },
+}
+
+impl Completion {
+    /// A model call that failed and left nothing behind.
+    pub fn model_failed(failure: Failure) -> Self {
+        Self::ModelFailed { failure, partial_calls: Vec::new() }
+    }
 }
 
 /// How a run ended, in the program's own words.

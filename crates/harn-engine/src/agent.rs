@@ -328,7 +328,7 @@ impl Program for AgentLoop {
 
     fn resume(&mut self, key: &EffectKey, completion: &Completion) -> Step {
         let calls = matches!(self.phase, Phase::Model | Phase::Summarising(_));
-        if let Completion::ModelFailed { failure } = completion
+        if let Completion::ModelFailed { failure, .. } = completion
             && calls
             && self.fall_back(failure)
         {
@@ -348,13 +348,13 @@ impl Program for AgentLoop {
                 self.take_inbox(Seam::BeforeModel)
             }
             (Phase::Model, Completion::Model { answer }) => self.answered(answer),
-            (Phase::Model, Completion::ModelFailed { failure }) => self.fail(failure.clone()),
+            (Phase::Model, Completion::ModelFailed { failure, .. }) => self.fail(failure.clone()),
             (Phase::Summarising(split), Completion::Model { answer }) => {
                 let split = *split;
                 self.usage += answer.usage;
                 self.summarised(split, Some(&answer.text))
             }
-            (Phase::Summarising(_), Completion::ModelFailed { failure }) if is_final(failure) => {
+            (Phase::Summarising(_), Completion::ModelFailed { failure, .. }) if is_final(failure) => {
                 self.fail(failure.clone())
             }
             (Phase::Summarising(split), Completion::ModelFailed { .. }) => {

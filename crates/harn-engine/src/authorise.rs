@@ -209,7 +209,7 @@ impl Driver<'_> {
 fn refused(request: &Request, decision: &Decision) -> Completion {
     match request {
         Request::Model(_) if decision.matched_rule.source == RuleSource::Budget => {
-            Completion::ModelFailed { failure: Failure::new("budget_exhausted", &decision.reason) }
+            Completion::model_failed(Failure::new("budget_exhausted", &decision.reason))
         }
         _ => turned_down(request, Some(&decision.reason)),
     }
@@ -221,7 +221,7 @@ fn turned_down(request: &Request, reason: Option<&str>) -> Completion {
         Request::Inbox(_) => Completion::Inbox { messages: Vec::new() },
         Request::Model(_) => {
             let message = format!("The model call was denied: {}", reason.unwrap_or("a person said no."));
-            Completion::ModelFailed { failure: Failure::new("denied", message) }
+            Completion::model_failed(Failure::new("denied", message))
         }
         Request::Tool(call) | Request::Question { call, .. } => denied(call, reason),
         Request::Compact(_) => Completion::Compacted { artifact_id: None },

@@ -1,19 +1,20 @@
 //! Performing one effect: the model call or the tool call itself, whatever comes of it.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::FutureExt;
+use futures::{FutureExt, TryStreamExt};
 use harn_core::Failure;
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest};
 use harn_core::ports::RunPort;
 use harn_core::run::{Attachment, Change, Completion, EffectKey, Entry};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
-use harn_model::{Models, collect};
+use harn_model::{Chunk, Models, collect};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use crate::large;
@@ -68,19 +69,26 @@ pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRe
         let name = format!("{}/{}", request.model.provider, request.model.model);
         let message =
             format!("The model `{name}` that this run was started with is not configured any more.");
-        return Completion::ModelFailed { failure: Failure::new("model_unavailable", message) };
+        return Completion::model_failed(Failure::new("model_unavailable", message));
     };
     request.messages = media::fill(port, request.messages).await;
-    let stream = model.stream(request.clone());
-    match AssertUnwindSafe(collect(stream)).catch_unwind().await {
+    let broken = Mutex::new(Vec::new());
+    let stream = model.stream(request.clone()).inspect_ok(|chunk| match chunk {
+        Chunk::PartialCall(call) => broken.lock().push(call.clone()),
+        Chunk::Restart => broken.lock().clear(),
+        _ => {}
+    });
+    let outcome = AssertUnwindSafe(collect(stream)).catch_unwind().await;
+    match outcome {
         Ok(Ok(mut answer)) => {
             make_ids_unique(&mut answer, &request.messages);
             Completion::Model { answer }
         }
-        Ok(Err(error)) => Completion::ModelFailed { failure: Failure::new(error.code(), error.to_string()) },
-        Err(_) => {
-            Completion::ModelFailed { failure: Failure::new("internal_error", "The model adapter panicked.") }
+        Ok(Err(error)) => {
+            let failure = Failure::new(error.code(), error.to_string());
+            Completion::ModelFailed { failure, partial_calls: broken.into_inner() }
         }
+        Err(_) => Completion::model_failed(Failure::new("internal_error", "The model adapter panicked.")),
     }
 }
 
@@ -91,12 +99,14 @@ fn make_ids_unique(answer: &mut ModelAnswer, messages: &[ChatMessage]) {
         _ => None,
     });
     let mut used: HashSet<String> = earlier.flatten().map(|call| call.id.clone()).collect();
+    let mut numbers: HashMap<String, u32> = HashMap::new();
     for call in &mut answer.tool_calls {
         let wanted = call.id.clone();
-        let mut n = 2;
         while !used.insert(call.id.clone()) {
+            // Counting on from the last one keeps a flood of equal ids cheap.
+            let n = numbers.entry(wanted.clone()).or_insert(2);
             call.id = format!("{wanted}_{n}");
-            n += 1;
+            *n += 1;
         }
     }
 }

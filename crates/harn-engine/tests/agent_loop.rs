@@ -280,7 +280,7 @@ fn what_is_in_the_inbox_at_the_end_opens_another_turn() {
 
 #[test]
 fn a_run_that_cannot_go_on_fails_by_name() {
-    let model_failed = Completion::ModelFailed { failure: Failure::new("overloaded", "busy") };
+    let model_failed = Completion::model_failed(Failure::new("overloaded", "busy"));
     let table = [
         (answer("cut", &[], MaxTokens), "failed(output_limit)"),
         (answer("no", &[], Refusal), "failed(refusal)"),
@@ -390,7 +390,7 @@ fn a_conversation_that_fills_the_window_gives_way_to_a_summary() {
 
 #[test]
 fn a_summary_that_fails_is_replaced_by_a_plain_word_and_a_denied_compaction_changes_nothing() {
-    let failed = Completion::ModelFailed { failure: Failure::new("overloaded", "busy") };
+    let failed = Completion::model_failed(Failure::new("overloaded", "busy"));
     let (mut program, compaction) = compacting(failed);
     assert_eq!(compaction.strategy, harn_core::run::CompactionStrategy::Truncate);
     let step = program.resume(&key("compact:main:1"), &Completion::Compacted { artifact_id: None });

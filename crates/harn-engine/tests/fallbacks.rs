@@ -73,7 +73,7 @@ fn record(fallbacks: &[(&str, u64)], text: &str) -> RunRecord {
 }
 
 fn failed(code: &str) -> Completion {
-    Completion::ModelFailed { failure: Failure::new(code, "a cause") }
+    Completion::model_failed(Failure::new(code, "a cause"))
 }
 
 fn said(text: &str) -> Completion {

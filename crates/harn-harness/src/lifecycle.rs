@@ -355,7 +355,7 @@ fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
     for (key, phase) in run.open {
         let failure = Failure::new("canceled", "The task was canceled.");
         let completion = if key.as_str().starts_with("llm:") {
-            Completion::ModelFailed { failure }
+            Completion::model_failed(failure)
         } else {
             let call = crate::runs::requested_call(tx, task, &key)?;
             let outcome = if phase == Phase::Begun { ToolOutcome::Interrupted } else { ToolOutcome::Denied };

@@ -283,8 +283,12 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                     json!({ "usage": answer.usage, "stop_reason": answer.stop, "cost_micro_usd": cost });
                 self.span(EventKind::SpanCompleted, key, body)
             }
-            Completion::ModelFailed { failure } => {
-                self.span(EventKind::SpanFailed, key, json!({ "failure": failure }))
+            Completion::ModelFailed { failure, partial_calls } => {
+                let mut body = json!({ "failure": failure });
+                if !partial_calls.is_empty() {
+                    body["partial_calls"] = json!(partial_calls);
+                }
+                self.span(EventKind::SpanFailed, key, body)
             }
             Completion::Tool { result } => self.tool_completed(key, result),
         }
