@@ -4,6 +4,7 @@ mod keys;
 mod log;
 mod models;
 mod policy;
+mod script;
 mod serve;
 mod sessions;
 mod target;
@@ -19,6 +20,7 @@ pub use keys::KeysCommand;
 pub use log::LogCommand;
 pub use models::{CatalogArgs, ModelsCommand, ProvidersCommand};
 pub use policy::{CheckArgs, PolicyCommand};
+pub use script::{FormatArgs, RunArgs, ScriptsArgs};
 pub use serve::ServeArgs;
 pub use sessions::{SessionsCommand, WorkspacesCommand};
 pub use target::TargetArgs;
@@ -62,6 +64,12 @@ pub enum Command {
     Serve(ServeArgs),
     /// Give an agent a task and watch it at work.
     Task(TaskArgs),
+    /// Run a script, or code given with -e.
+    Run(RunArgs),
+    /// Look for errors in scripts without running them. Types are not checked yet.
+    Check(ScriptsArgs),
+    /// Bring scripts into their usual form.
+    Fmt(FormatArgs),
     /// List, show, answer, cancel and watch tasks.
     Tasks {
         #[command(subcommand)]

@@ -48,6 +48,9 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Serve(options) => commands::serve::run(options),
         Command::Task(args) => commands::task::run(&args),
+        Command::Run(args) => commands::script::run(&args),
+        Command::Check(args) => commands::script::check(&args),
+        Command::Fmt(args) => commands::script::format(&args),
         Command::Tasks { command } => commands::tasks::run(command),
         Command::Sessions { command } => commands::sessions::run(command),
         Command::Workspaces { command } => commands::workspaces::run(command),

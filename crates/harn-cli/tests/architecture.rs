@@ -9,6 +9,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("harn-core", &[]),
     ("harn-wire", &["harn-core"]),
     ("harn-log", &["harn-core"]),
+    ("harn-lang", &[]),
     ("harn-model", &["harn-core"]),
     ("harn-policy", &["harn-core"]),
     ("harn-engine", &["harn-core", "harn-wire", "harn-model", "harn-policy"]),
@@ -29,6 +30,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "harn-serve",
             "harn-client",
             "harn-conformance",
+            "harn-lang",
         ],
     ),
     // Only ever a dependency of tests and of the tool for those who work on Harn.

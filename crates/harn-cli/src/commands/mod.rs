@@ -8,6 +8,7 @@ pub mod keys;
 pub mod log;
 pub mod models;
 pub mod policy;
+pub mod script;
 pub mod serve;
 pub mod sessions;
 pub mod shell;

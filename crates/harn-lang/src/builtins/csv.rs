@@ -1,0 +1,142 @@
+//! Tables as comma-separated text.
+
+use csv::{ReaderBuilder, Writer, WriterBuilder};
+
+use super::args::{self, key};
+use super::{Cx, Group, pure};
+use crate::fault::Fault;
+use crate::value::{Dict, Value};
+
+type Answer = Result<Value, Fault>;
+
+pub static CSV: Group = Group {
+    title: "CSV",
+    builtins: &[
+        pure(
+            "csv_parse",
+            "text, options?",
+            "list",
+            "The rows of a CSV text: dicts by the names in the first row, or lists without `headers`.",
+            csv_parse,
+        ),
+        pure(
+            "csv_stringify",
+            "rows, options?",
+            "string",
+            "Rows as CSV text; a list of names as `headers` says which columns of dicts are written.",
+            csv_stringify,
+        ),
+    ],
+};
+
+fn delimiter(args: &[Value], name: &str) -> Result<u8, Fault> {
+    match args::dict(args, 1).and_then(|options| options.get("delimiter")) {
+        None | Some(Value::Nil) => Ok(b','),
+        Some(Value::Str(text)) if text.as_str().len() == 1 => Ok(text.as_str().as_bytes()[0]),
+        Some(other) => {
+            Err(Fault::thrown(format!("{name}: delimiter must be one ASCII character, got {other}")))
+        }
+    }
+}
+
+fn option<'a>(args: &'a [Value], name: &str) -> Option<&'a Value> {
+    args::dict(args, 1).and_then(|options| options.get(name))
+}
+
+fn csv_parse(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    let text = args::text(cx, args, 0)?;
+    cx.work(text.len());
+    let has_names = option(args, "headers").is_none_or(Value::is_truthy);
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter(args, "csv_parse")?)
+        .from_reader(text.as_bytes());
+    let mut names: Option<Vec<String>> = None;
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| Fault::thrown(format!("csv_parse: {error}")))?;
+        cx.charge(record.as_slice().len() + record.len().saturating_mul(112) + 64)?;
+        match &names {
+            None if has_names => names = Some(record.iter().map(str::to_owned).collect()),
+            Some(names) => {
+                let pairs = names.iter().enumerate();
+                let value = |at: usize| record.get(at).unwrap_or_default().into();
+                rows.push(Value::dict(pairs.map(|(at, name)| (key(name), value(at))).collect()));
+            }
+            None => rows.push(args::strings(record.iter())),
+        }
+    }
+    Ok(Value::list(rows))
+}
+
+fn csv_stringify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    let rows = args::list(args, 0);
+    let writer = WriterBuilder::new()
+        .flexible(true)
+        .delimiter(delimiter(args, "csv_stringify")?)
+        .from_writer(Vec::new());
+    let names = match option(args, "headers") {
+        Some(Value::List(list)) => Some(list.iter().map(Value::display).collect()),
+        _ => rows.iter().find_map(|row| args::fields(row)).map(names_of),
+    };
+    let shows_names = names.is_some() && option(args, "headers") != Some(&Value::Bool(false));
+    let mut table = Table { writer, names: names.unwrap_or_default() };
+    if shows_names {
+        let names = table.names.clone();
+        table.row(cx, names)?;
+    }
+    for row in rows {
+        table.value(cx, row)?;
+    }
+    let bytes =
+        table.writer.into_inner().map_err(|error| Fault::thrown(format!("csv_stringify: {error}")))?;
+    String::from_utf8(bytes)
+        .map(Value::from)
+        .map_err(|error| Fault::thrown(format!("csv_stringify: {error}")))
+}
+
+fn names_of(row: &Dict) -> Vec<String> {
+    row.keys().map(|name| name.as_str().to_owned()).collect()
+}
+
+struct Table {
+    writer: Writer<Vec<u8>>,
+    names: Vec<String>,
+}
+
+impl Table {
+    fn value(&mut self, cx: &mut Cx<'_>, row: &Value) -> Result<(), Fault> {
+        let mut cells = Vec::new();
+        match (row, args::fields(row)) {
+            (_, Some(dict)) => {
+                for name in &self.names {
+                    cells.push(cell(cx, dict.get(name))?);
+                }
+            }
+            (Value::List(list), _) => {
+                for value in list.iter() {
+                    cells.push(cell(cx, Some(value))?);
+                }
+            }
+            (other, None) => {
+                let message =
+                    format!("csv_stringify: a row must be a list or dict, got {}", other.type_name());
+                return Err(Fault::thrown(message));
+            }
+        }
+        self.row(cx, cells)
+    }
+
+    fn row(&mut self, cx: &mut Cx<'_>, cells: Vec<String>) -> Result<(), Fault> {
+        cx.charge(cells.iter().map(|cell| cell.len().saturating_mul(2) + 4).sum())?;
+        self.writer.write_record(cells).map_err(|error| Fault::thrown(format!("csv_stringify: {error}")))
+    }
+}
+
+fn cell(cx: &mut Cx<'_>, value: Option<&Value>) -> Result<String, Fault> {
+    match value {
+        None | Some(Value::Nil) => Ok(String::new()),
+        Some(value) => Ok(args::print(cx, value)?.into_owned()),
+    }
+}

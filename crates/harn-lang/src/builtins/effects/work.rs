@@ -1,0 +1,203 @@
+//! Workflows, records of runs, and artifacts.
+
+use super::super::{Cx, Group, args, effect, pure, refused};
+use crate::fault::Fault;
+use crate::value::Value;
+
+const NO_EVALS: &str = "evaluations are run by `harn eval`, not by programs";
+
+pub static WORKFLOWS: Group = Group {
+    title: "Workflows",
+    builtins: &[
+        effect("clear_tool_hooks", "", "nil", "Removes all hooks around tools."),
+        effect("estimate_tokens", "messages", "int", "About how many tokens messages have."),
+        effect("microcompact", "text, max_chars?", "string", "A text shortened in its middle."),
+        effect("register_tool_hook", "config", "nil", "Adds what happens before and after a tool is called."),
+        effect(
+            "select_artifacts_adaptive",
+            "artifacts, policy",
+            "any",
+            "The artifacts that fit into a context.",
+        ),
+        effect(
+            "transcript_auto_compact",
+            "messages, options?",
+            "any",
+            "Messages made shorter if they are too long.",
+        ),
+        effect("workflow_clone", "graph", "dict", "A copy of a workflow."),
+        effect("workflow_commit", "graph, reason?", "dict", "A workflow marked as final."),
+        effect("workflow_diff", "left, right", "dict", "What differs between two workflows."),
+        effect("workflow_execute", "task, graph, artifacts?, options?", "dict", "Runs a workflow on a task."),
+        effect("workflow_graph", "config", "dict", "A workflow out of nodes and edges."),
+        effect("workflow_insert_node", "graph, node, edge?", "dict", "A workflow with one more node."),
+        effect("workflow_inspect", "graph, ceiling?", "dict", "What a workflow consists of."),
+        effect("workflow_policy_report", "graph, ceiling?", "dict", "What a workflow may do."),
+        effect(
+            "workflow_replace_node",
+            "graph, node_id, node",
+            "dict",
+            "A workflow with another node in the place of one.",
+        ),
+        effect("workflow_rewire", "graph, from, to, branch?", "dict", "A workflow with another edge."),
+        effect(
+            "workflow_set_auto_compact",
+            "graph, node_id, policy",
+            "dict",
+            "A workflow with another rule for long conversations at a node.",
+        ),
+        effect(
+            "workflow_set_context_policy",
+            "graph, node_id, policy",
+            "dict",
+            "A workflow with another rule for what a node sees.",
+        ),
+        effect(
+            "workflow_set_model_policy",
+            "graph, node_id, policy",
+            "dict",
+            "A workflow with another rule for the model of a node.",
+        ),
+        effect(
+            "workflow_set_output_visibility",
+            "graph, node_id, visibility",
+            "dict",
+            "A workflow with another rule for who sees what a node says.",
+        ),
+        effect("workflow_validate", "graph, ceiling?", "dict", "Whether a workflow can be run."),
+    ],
+};
+
+pub static MESSAGES: Group = Group {
+    title: "Workflow messages",
+    builtins: &[
+        effect("continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
+        effect("workflow.continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
+        effect("workflow.pause", "target", "dict", "Stops a workflow for a while."),
+        effect(
+            "workflow.publish_query",
+            "target, name, value?",
+            "dict",
+            "Sets what a query of a workflow answers.",
+        ),
+        effect("workflow.query", "target, name", "any", "Asks a workflow something."),
+        effect("workflow.receive", "target", "dict|nil", "The next message to a workflow, or nil."),
+        effect(
+            "workflow.respond_update",
+            "target, request_id, value, name?",
+            "dict",
+            "Answers an update of a workflow.",
+        ),
+        effect("workflow.resume", "target", "dict", "Lets a workflow go on."),
+        effect("workflow.signal", "target, name, payload?", "dict", "Tells a workflow something."),
+        effect("workflow.status", "target", "dict", "How a workflow is."),
+        effect(
+            "workflow.update",
+            "target, name, payload?, options?",
+            "any",
+            "Asks a workflow to change and waits for its answer.",
+        ),
+    ],
+};
+
+pub static RECORDS: Group = Group {
+    title: "Records, artifacts, evals",
+    builtins: &[
+        effect("artifact", "payload", "dict", "An artifact."),
+        effect("artifact_apply_intent", "target, intent, extra?", "dict", "The wish to apply something."),
+        effect("artifact_command_result", "command, output, extra?", "dict", "What a command printed."),
+        effect("artifact_context", "artifacts, policy?", "string", "Artifacts as text for a model."),
+        effect("artifact_derive", "parent, kind, extra?", "dict", "An artifact made from another."),
+        effect(
+            "artifact_diff",
+            "path, before, after, extra?",
+            "dict",
+            "What differs between two versions of a file.",
+        ),
+        effect("artifact_diff_review", "target, summary?, extra?", "dict", "A review of changes."),
+        effect("artifact_editor_selection", "path, text, extra?", "dict", "A part of a file."),
+        effect("artifact_git_diff", "diff_text, extra?", "dict", "Changes as Git writes them."),
+        effect("artifact_patch_proposal", "target, patch, extra?", "dict", "Proposed changes."),
+        effect("artifact_review_decision", "target, decision, extra?", "dict", "What a review decided."),
+        effect("artifact_select", "artifacts, policy?", "list", "The artifacts that fit a policy."),
+        effect("artifact_test_result", "title, text, extra?", "dict", "What a test said."),
+        effect("artifact_verification_bundle", "title, checks, extra?", "dict", "Several checks."),
+        effect("artifact_verification_result", "title, text, extra?", "dict", "What a check said."),
+        effect("artifact_workspace_file", "path, content, extra?", "dict", "A file of the workspace."),
+        effect(
+            "artifact_workspace_snapshot",
+            "paths, summary?, extra?",
+            "dict",
+            "Several files of the workspace.",
+        ),
+        effect("context_pack_manifest", "payload", "dict", "A description of a pack of context."),
+        effect(
+            "context_pack_manifest_parse",
+            "src",
+            "dict",
+            "The description of a pack of context that a text says.",
+        ),
+        effect(
+            "context_pack_suggestions",
+            "events?, options?",
+            "list",
+            "Packs of context that would have helped.",
+        ),
+        refused("eval_metric", "name, value, metadata?", "nil", "Notes a number of an evaluation.", NO_EVALS),
+        refused("eval_metrics", "", "list", "The numbers of an evaluation.", NO_EVALS),
+        pure(
+            "eval_pack_manifest",
+            "payload",
+            "dict",
+            "The description of an evaluation pack.",
+            eval_pack_manifest,
+        ),
+        refused("eval_pack_run", "manifest", "dict", "Runs an evaluation pack.", NO_EVALS),
+        pure(
+            "eval_suite_manifest",
+            "payload",
+            "dict",
+            "The description of an evaluation suite.",
+            eval_suite_manifest,
+        ),
+        refused("eval_suite_run", "manifest", "dict", "Runs an evaluation suite.", NO_EVALS),
+        effect("friction_clear", "", "nil", "Forgets what went badly."),
+        refused(
+            "friction_eval_fixture",
+            "fixture",
+            "dict",
+            "An evaluation out of what went badly.",
+            NO_EVALS,
+        ),
+        effect("friction_event", "payload", "dict", "Something that went badly."),
+        effect("friction_events", "", "list", "What went badly."),
+        effect("friction_record", "payload, options?", "dict", "Notes that something went badly."),
+        effect("handoff", "value", "dict", "What one agent hands to another."),
+        effect("handoff_context", "value", "string", "What one agent hands to another, as text."),
+        effect("load_run_tree", "path", "dict", "A recorded run with those that it started."),
+        effect("run_record", "payload", "dict", "A record of a run."),
+        effect("run_record_diff", "left, right", "dict", "What differs between two runs."),
+        refused("run_record_eval", "run, fixture?", "dict", "Evaluates a recorded run.", NO_EVALS),
+        refused("run_record_eval_suite", "cases", "dict", "Evaluates recorded runs.", NO_EVALS),
+        refused("run_record_fixture", "run", "dict", "What a recorded run is compared with.", NO_EVALS),
+        effect("run_record_load", "path", "dict", "The record of a run in a file."),
+        effect("run_record_save", "run, path?", "dict", "Writes the record of a run."),
+    ],
+};
+
+/// A description is plain data; only running it is not offered.
+fn manifest(args: &mut [Value], builtin: &str) -> Result<Value, Fault> {
+    let mut manifest = args::dict_of(args, 0, builtin, "payload")?.clone();
+    if !manifest.has("version") {
+        manifest.insert(args::key("version"), Value::Int(1));
+    }
+    Ok(Value::dict(manifest))
+}
+
+fn eval_pack_manifest(_: &mut Cx<'_>, args: &mut [Value]) -> Result<Value, Fault> {
+    manifest(args, "eval_pack_manifest")
+}
+
+fn eval_suite_manifest(_: &mut Cx<'_>, args: &mut [Value]) -> Result<Value, Fault> {
+    manifest(args, "eval_suite_manifest")
+}

@@ -1,0 +1,294 @@
+//! The functions of jq that are known here.
+
+use super::parse::Filter;
+use super::run::{Run, is_true};
+use crate::builtins::types::{length, spread};
+use crate::builtins::{args, json, math, order, strings};
+use crate::fault::Fault;
+use crate::value::{Value, compare};
+
+type Outputs = Result<Vec<Value>, Fault>;
+
+const NONE: &[&str] = &[
+    "length",
+    "keys",
+    "values",
+    "not",
+    "empty",
+    "type",
+    "add",
+    "any",
+    "all",
+    "min",
+    "max",
+    "sort",
+    "unique",
+    "reverse",
+    "first",
+    "last",
+    "flatten",
+    "to_entries",
+    "from_entries",
+    "tostring",
+    "tonumber",
+    "tojson",
+    "fromjson",
+    "ascii_downcase",
+    "ascii_upcase",
+    "floor",
+];
+
+const ONE: &[&str] = &[
+    "select",
+    "map",
+    "map_values",
+    "has",
+    "contains",
+    "join",
+    "split",
+    "startswith",
+    "endswith",
+    "sort_by",
+    "unique_by",
+    "group_by",
+    "min_by",
+    "max_by",
+    "any",
+    "all",
+    "first",
+];
+
+pub fn is_known(name: &str, count: usize) -> bool {
+    match count {
+        0 => NONE.contains(&name),
+        1 => ONE.contains(&name),
+        _ => false,
+    }
+}
+
+pub fn call(run: &mut Run<'_, '_>, name: &str, given: &[Filter], input: &Value) -> Outputs {
+    match given {
+        [filter] => with_filter(run, name, filter, input),
+        _ => match name {
+            "empty" => Ok(Vec::new()),
+            "values" if !matches!(input, Value::Nil) => Ok(vec![input.clone()]),
+            "values" => Ok(Vec::new()),
+            _ => plain(run, name, input).map(|value| vec![value]),
+        },
+    }
+}
+
+fn items(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Outputs {
+    match input {
+        Value::List(list) => {
+            run.cx.charge(list.len() * 16)?;
+            Ok(list.to_vec())
+        }
+        other => Err(run.error(format!("{name} needs a list, got {}", other.type_name()))),
+    }
+}
+
+fn plain(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fault> {
+    Ok(match name {
+        "length" => match input {
+            Value::Nil => Value::Int(0),
+            Value::Int(value) => Value::Int(value.saturating_abs()),
+            Value::Float(value) => Value::Float(value.abs()),
+            other => args::number(length(other).unwrap_or(0)),
+        },
+        "keys" => match input {
+            Value::List(list) => Value::list((0..list.len()).map(args::number).collect()),
+            other => match args::fields(other) {
+                Some(dict) => Value::list(dict.keys().cloned().map(Value::Str).collect()),
+                None => return Err(run.error(format!("{} has no keys", other.type_name()))),
+            },
+        },
+        "not" => Value::Bool(!is_true(input)),
+        "type" => type_name(input).into(),
+        "tostring" => match input {
+            Value::Str(_) => input.clone(),
+            other => json::write::compact(run.cx, other)?.into(),
+        },
+        "tojson" => json::write::compact(run.cx, input)?.into(),
+        "fromjson" | "tonumber" => {
+            let text = args::print(run.cx, input)?;
+            match json::read::json(run.cx, text.trim())? {
+                Ok(value) if name == "fromjson" || value.as_number().is_some() => value,
+                _ => return Err(run.error(format!("{name} cannot read '{text}'"))),
+            }
+        }
+        "ascii_downcase" => args::print(run.cx, input)?.to_ascii_lowercase().into(),
+        "ascii_upcase" => args::print(run.cx, input)?.to_ascii_uppercase().into(),
+        "floor" => match input {
+            Value::Float(value) => Value::Int(value.floor() as i64),
+            other => other.clone(),
+        },
+        "to_entries" => Value::list(match args::fields(input) {
+            Some(_) => spread(run.cx, input)?,
+            None => return Err(run.error(format!("{} has no entries", input.type_name()))),
+        }),
+        _ => return of_list(run, name, input),
+    })
+}
+
+fn of_list(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fault> {
+    let items = items(run, name, input)?;
+    Ok(match name {
+        "add" => {
+            let mut sum = Value::Nil;
+            for item in &items {
+                sum = run.add(&sum, item)?;
+            }
+            sum
+        }
+        "any" => items.iter().any(is_true).into(),
+        "all" => items.iter().all(is_true).into(),
+        "min" => math::first_extreme(&items, std::cmp::Ordering::Less),
+        "max" => math::first_extreme(&items, std::cmp::Ordering::Greater),
+        "sort" => Value::list(order::sort(items)),
+        "unique" => {
+            let mut sorted = order::sort(items);
+            sorted.dedup();
+            Value::list(sorted)
+        }
+        "reverse" => Value::list(items.into_iter().rev().collect()),
+        "first" => items.into_iter().next().unwrap_or_default(),
+        "last" => items.into_iter().next_back().unwrap_or_default(),
+        "from_entries" => {
+            let entry = |item: &Value| {
+                let dict = args::fields(item)?;
+                let key = dict.get("key").or_else(|| dict.get("name"))?.as_str()?;
+                Some((args::key(key), dict.get("value").cloned().unwrap_or_default()))
+            };
+            Value::dict(items.iter().filter_map(entry).collect())
+        }
+        _ => {
+            let mut flat = Vec::new();
+            for item in &items {
+                flatten(run, item, &mut flat)?;
+            }
+            Value::list(flat)
+        }
+    })
+}
+
+fn flatten(run: &mut Run<'_, '_>, value: &Value, flat: &mut Vec<Value>) -> Result<(), Fault> {
+    match value {
+        Value::List(list) => list.iter().try_for_each(|item| flatten(run, item, flat)),
+        other => {
+            run.cx.charge(16)?;
+            flat.push(other.clone());
+            Ok(())
+        }
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Nil => "null",
+        Value::Bool(_) => "boolean",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::List(_) => "array",
+        Value::Dict(_) | Value::Struct(_) => "object",
+        other => other.type_name(),
+    }
+}
+
+fn with_filter(run: &mut Run<'_, '_>, name: &str, filter: &Filter, input: &Value) -> Outputs {
+    match name {
+        "select" => run
+            .each(filter, input, |_, kept| Ok(if is_true(kept) { vec![input.clone()] } else { Vec::new() })),
+        "first" => Ok(run.run(filter, input)?.into_iter().take(1).collect()),
+        "map" => {
+            let mut outputs = Vec::new();
+            for item in items(run, name, input)? {
+                outputs.extend(run.run(filter, &item)?);
+            }
+            Ok(vec![Value::list(outputs)])
+        }
+        "map_values" => map_values(run, filter, input).map(|value| vec![value]),
+        "any" | "all" => {
+            let mut answers = Vec::new();
+            for item in items(run, name, input)? {
+                answers.extend(run.run(filter, &item)?);
+            }
+            let answer =
+                if name == "any" { answers.iter().any(is_true) } else { answers.iter().all(is_true) };
+            Ok(vec![answer.into()])
+        }
+        "sort_by" | "unique_by" | "group_by" | "min_by" | "max_by" => {
+            by_key(run, name, filter, input).map(|value| vec![value])
+        }
+        _ => run.each(filter, input, |run, arg| with_value(run, name, input, arg).map(|value| vec![value])),
+    }
+}
+
+fn map_values(run: &mut Run<'_, '_>, filter: &Filter, input: &Value) -> Result<Value, Fault> {
+    let Some(dict) = args::fields(input) else {
+        let mut outputs = Vec::new();
+        for item in items(run, "map_values", input)? {
+            outputs.extend(run.run(filter, &item)?.into_iter().next());
+        }
+        return Ok(Value::list(outputs));
+    };
+    let mut made = crate::value::Dict::new();
+    for (key, value) in dict.iter() {
+        if let Some(value) = run.run(filter, value)?.into_iter().next() {
+            made.insert(key.clone(), value);
+        }
+    }
+    Ok(Value::dict(made))
+}
+
+fn by_key(run: &mut Run<'_, '_>, name: &str, filter: &Filter, input: &Value) -> Result<Value, Fault> {
+    let mut keyed = Vec::new();
+    for item in items(run, name, input)? {
+        let key = run.run(filter, &item)?.into_iter().next().unwrap_or_default();
+        keyed.push((key, item));
+    }
+    let mut sorted = order::sort_by(keyed, |a, b| compare(&a.0, &b.0));
+    Ok(match name {
+        "sort_by" => Value::list(sorted.into_iter().map(|(_, item)| item).collect()),
+        "min_by" => sorted.into_iter().next().map(|(_, item)| item).unwrap_or_default(),
+        "max_by" => sorted.into_iter().next_back().map(|(_, item)| item).unwrap_or_default(),
+        "unique_by" => {
+            sorted.dedup_by(|later, earlier| later.0 == earlier.0);
+            Value::list(sorted.into_iter().map(|(_, item)| item).collect())
+        }
+        _ => {
+            let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
+            for (key, item) in sorted {
+                match groups.last_mut() {
+                    Some((known, group)) if *known == key => group.push(item),
+                    _ => groups.push((key, vec![item])),
+                }
+            }
+            Value::list(groups.into_iter().map(|(_, group)| Value::list(group)).collect())
+        }
+    })
+}
+
+fn with_value(run: &mut Run<'_, '_>, name: &str, input: &Value, arg: &Value) -> Result<Value, Fault> {
+    Ok(match (name, input, arg) {
+        ("has", Value::List(list), Value::Int(index)) => {
+            usize::try_from(*index).is_ok_and(|index| index < list.len()).into()
+        }
+        ("has", _, Value::Str(key)) => args::fields(input).is_some_and(|dict| dict.has(key.as_str())).into(),
+        ("contains", Value::List(list), Value::List(wanted)) => {
+            wanted.iter().all(|item| list.contains(item)).into()
+        }
+        ("contains", Value::Str(text), Value::Str(part)) => text.as_str().contains(part.as_str()).into(),
+        ("startswith", Value::Str(text), Value::Str(part)) => text.as_str().starts_with(part.as_str()).into(),
+        ("endswith", Value::Str(text), Value::Str(part)) => text.as_str().ends_with(part.as_str()).into(),
+        ("split", Value::Str(text), Value::Str(separator)) => {
+            return strings::parts(run.cx, text.as_str(), separator.as_str());
+        }
+        ("join", Value::List(list), Value::Str(separator)) => {
+            return strings::joined(run.cx, list.iter(), separator.as_str());
+        }
+        _ => {
+            let message = format!("{name} does not work on {} with {}", input.type_name(), arg.type_name());
+            return Err(run.error(message));
+        }
+    })
+}

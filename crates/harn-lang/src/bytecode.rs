@@ -1,0 +1,532 @@
+//! What the compiler makes of a program: instructions over registers, eight bytes each.
+//!
+//! A call's arguments stand in neighbouring registers of the caller, and these become the first registers of the
+//! callee. A test is followed by a jump, which is taken when the test fails.
+
+use std::sync::Arc;
+
+use crate::value::{Text, Value};
+
+/// A register of the running function.
+pub type Reg = u16;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    Nil {
+        dst: Reg,
+    },
+    Bool {
+        dst: Reg,
+        value: bool,
+    },
+    Int {
+        dst: Reg,
+        value: i32,
+    },
+    Const {
+        dst: Reg,
+        index: u32,
+    },
+    /// A copy.
+    Move {
+        dst: Reg,
+        src: Reg,
+    },
+    /// The value goes over; nil stays behind.
+    Take {
+        dst: Reg,
+        src: Reg,
+    },
+    /// A value that the function captured when it was made.
+    Capture {
+        dst: Reg,
+        index: u16,
+    },
+    /// The running function itself.
+    Itself {
+        dst: Reg,
+    },
+    Global {
+        dst: Reg,
+        index: u32,
+    },
+    SetGlobal {
+        src: Reg,
+        index: u32,
+    },
+    /// A closure; what it captures stands in the registers from `start` on.
+    Closure {
+        dst: Reg,
+        function: u16,
+        start: Reg,
+    },
+
+    Add {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    /// `dst = dst + b`, in place where nobody else has the value.
+    Append {
+        dst: Reg,
+        b: Reg,
+    },
+    AddInt {
+        dst: Reg,
+        a: Reg,
+        value: i16,
+    },
+    Subtract {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Multiply {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Divide {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Modulo {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Power {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Negate {
+        dst: Reg,
+        a: Reg,
+    },
+    Not {
+        dst: Reg,
+        a: Reg,
+    },
+    Equal {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    NotEqual {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Less {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    LessEqual {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    In {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    /// Truthiness as a bool.
+    Truth {
+        dst: Reg,
+        a: Reg,
+    },
+
+    Jump {
+        to: u32,
+    },
+    JumpIf {
+        a: Reg,
+        to: u32,
+    },
+    JumpUnless {
+        a: Reg,
+        to: u32,
+    },
+    JumpIfNil {
+        a: Reg,
+        to: u32,
+    },
+    JumpUnlessNil {
+        a: Reg,
+        to: u32,
+    },
+    TestEqual {
+        a: Reg,
+        b: Reg,
+    },
+    TestNotEqual {
+        a: Reg,
+        b: Reg,
+    },
+    TestLess {
+        a: Reg,
+        b: Reg,
+    },
+    TestLessEqual {
+        a: Reg,
+        b: Reg,
+    },
+    TestLessInt {
+        a: Reg,
+        value: i16,
+    },
+    /// Goes on where the caller gave this argument; else jumps to the code of its default.
+    TestGiven {
+        index: u16,
+    },
+
+    /// Of the registers from `start` on, which are left nil.
+    List {
+        dst: Reg,
+        start: Reg,
+        count: u16,
+    },
+    /// Keys and values in turn.
+    Dict {
+        dst: Reg,
+        start: Reg,
+        count: u16,
+    },
+    Push {
+        list: Reg,
+        src: Reg,
+    },
+    /// Each item of a list.
+    PushAll {
+        list: Reg,
+        src: Reg,
+    },
+    Put {
+        dict: Reg,
+        key: Reg,
+        src: Reg,
+    },
+    /// Each entry of a dict.
+    PutAll {
+        dict: Reg,
+        src: Reg,
+    },
+    /// The printed forms of the registers from `start` on, joined.
+    Join {
+        dst: Reg,
+        start: Reg,
+        count: u16,
+    },
+    Range {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    RangeExclusive {
+        dst: Reg,
+        a: Reg,
+        b: Reg,
+    },
+    Struct {
+        dst: Reg,
+        fields: Reg,
+        name: u16,
+    },
+    Variant {
+        dst: Reg,
+        start: Reg,
+        shape: u16,
+    },
+    Index {
+        dst: Reg,
+        object: Reg,
+        index: Reg,
+    },
+    IndexIfAny {
+        dst: Reg,
+        object: Reg,
+        index: Reg,
+    },
+    Field {
+        dst: Reg,
+        object: Reg,
+        name: u16,
+    },
+    FieldIfAny {
+        dst: Reg,
+        object: Reg,
+        name: u16,
+    },
+    /// From `start` to the register after it.
+    Slice {
+        dst: Reg,
+        object: Reg,
+        start: Reg,
+    },
+    SetIndex {
+        object: Reg,
+        index: Reg,
+        src: Reg,
+    },
+    SetField {
+        object: Reg,
+        name: u16,
+        src: Reg,
+    },
+    /// `object[path...] = src`, with so many keys in the registers from `path` on.
+    SetPath {
+        object: Reg,
+        path: Reg,
+        src: Reg,
+        count: u8,
+    },
+
+    /// Takes a dict apart: fails unless it is one.
+    WantDict {
+        src: Reg,
+    },
+    WantList {
+        src: Reg,
+    },
+    /// What is left of a list from an index on.
+    RestOfList {
+        dst: Reg,
+        src: Reg,
+        from: u16,
+    },
+    /// A dict without the keys that a list in a register names.
+    RestOfDict {
+        dst: Reg,
+        src: Reg,
+        keys: Reg,
+    },
+    /// Jumps away unless it is this variant.
+    TestVariant {
+        src: Reg,
+        shape: u16,
+    },
+    TestDict {
+        src: Reg,
+    },
+    /// A list of at least so many items.
+    TestList {
+        src: Reg,
+        least: u16,
+    },
+    VariantField {
+        dst: Reg,
+        src: Reg,
+        index: u16,
+    },
+
+    /// A function of the program that captures nothing.
+    CallFunction {
+        dst: Reg,
+        start: Reg,
+        function: u16,
+        count: u8,
+    },
+    CallBuiltin {
+        dst: Reg,
+        start: Reg,
+        builtin: u16,
+        count: u8,
+    },
+    /// A value in a register, with arguments from `start` on.
+    Call {
+        dst: Reg,
+        start: Reg,
+        callee: Reg,
+        count: u8,
+    },
+    /// The receiver is the first argument.
+    Method {
+        dst: Reg,
+        start: Reg,
+        name: u16,
+        count: u8,
+    },
+    MethodIfAny {
+        dst: Reg,
+        start: Reg,
+        name: u16,
+        count: u8,
+    },
+    /// `x = x.m(...)`: the receiver is taken from `dst`, to be changed in place if `m` is a builtin.
+    MethodInPlace {
+        dst: Reg,
+        start: Reg,
+        name: u16,
+        count: u8,
+    },
+    /// A call whose arguments are the items of the list at `start`; `callee` is a value in a register.
+    CallList {
+        dst: Reg,
+        start: Reg,
+        callee: Reg,
+    },
+    /// As `Call` with one argument; what cannot be called is an error of its own.
+    Pipe {
+        dst: Reg,
+        start: Reg,
+        callee: Reg,
+    },
+    /// `return f(x)`: the callee takes the place of the running function.
+    TailFunction {
+        start: Reg,
+        function: u16,
+        count: u8,
+    },
+    TailCall {
+        start: Reg,
+        callee: Reg,
+        count: u8,
+    },
+    Return {
+        src: Reg,
+    },
+    ReturnNil,
+    /// Checks an argument against its annotation.
+    CheckParam {
+        param: Reg,
+        check: u16,
+    },
+
+    /// Prepares a loop over a value: its state is kept in two registers from `state` on.
+    LoopOver {
+        state: Reg,
+        src: Reg,
+    },
+    /// Prepares a loop over whole numbers.
+    LoopRange {
+        state: Reg,
+        a: Reg,
+        b: Reg,
+        exclusive: bool,
+    },
+    /// The next item. Followed by a jump that is taken at the end.
+    Next {
+        dst: Reg,
+        state: Reg,
+    },
+
+    Throw {
+        src: Reg,
+    },
+    /// Throws the text of a constant as an error of its own kind.
+    Fail {
+        index: u32,
+    },
+    /// Until `Unguard`, errors land at `to`, with what is caught in `dst`.
+    Guard {
+        dst: Reg,
+        to: u32,
+    },
+    Unguard,
+    /// Goes on with the error that was caught last.
+    Rethrow,
+    /// The caught error was dealt with.
+    Forget,
+    /// Runs the block at `to` when the function ends, however it ends.
+    Defer {
+        to: u32,
+    },
+    /// The end of a deferred block.
+    EndDefer,
+    /// Unless the caught error is a value of this enum, it is thrown on.
+    CatchOnly {
+        src: Reg,
+        name: u16,
+    },
+    /// `e?`
+    Propagate {
+        dst: Reg,
+        src: Reg,
+    },
+    /// `try { b }`: a result of what is not one yet.
+    Wrap {
+        dst: Reg,
+        src: Reg,
+    },
+
+    Spawn {
+        dst: Reg,
+        closure: Reg,
+    },
+    Yield {
+        src: Reg,
+    },
+    /// Starts a deadline of so many milliseconds; `EndDeadline` ends it.
+    Deadline {
+        src: Reg,
+    },
+    EndDeadline,
+}
+
+/// A function of a program.
+#[derive(Debug, Default)]
+pub struct Function {
+    pub name: Arc<str>,
+    pub params: Arc<[Arc<str>]>,
+    pub code: Vec<Op>,
+    /// Where in its source each instruction comes from.
+    pub places: Vec<u32>,
+    /// Which source.
+    pub module: u16,
+    pub registers: u16,
+    /// How many values it captures.
+    pub captures: u16,
+    /// The last parameter takes what is left.
+    pub has_rest: bool,
+    pub kind: FunctionKind,
+    /// Errors that pass through it from a function it was given are told with their line.
+    pub is_prelude: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FunctionKind {
+    #[default]
+    Plain,
+    Generator,
+    Stream,
+    /// A generator of the prelude that shows itself as an iterator.
+    Iterator,
+}
+
+/// A variant of an enum, with so many fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantShape {
+    pub name: Arc<str>,
+    pub variant: Arc<str>,
+    pub fields: u16,
+}
+
+/// A compiled program: everything that is reachable from its entry.
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: Vec<Function>,
+    pub constants: Vec<Value>,
+    pub names: Vec<Arc<Text>>,
+    pub variants: Vec<VariantShape>,
+    pub checks: Vec<crate::compile::ParamCheck>,
+    /// Methods of structs: the type and the method by name, and the function.
+    pub methods: std::collections::HashMap<(Arc<str>, Arc<str>), u16>,
+    /// Functions of the prelude, by name.
+    pub prelude: std::collections::HashMap<Arc<str>, u16>,
+    /// How many variables modules have.
+    pub globals: u32,
+    pub entry: u16,
+    pub sources: Vec<Source>,
+}
+
+/// A source that a program was made of.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// As a message names it.
+    pub name: Arc<str>,
+    pub text: Arc<str>,
+}

@@ -1,0 +1,242 @@
+//! Calls, methods and pipes.
+
+use super::names::Meaning;
+use super::*;
+use crate::builtins;
+use crate::syntax::ast::*;
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn call(&mut self, callee: &'a Ident, args: &'a [Element], dst: Reg) {
+        let meaning = self.meaning(&callee.name);
+        if let Meaning::Builtin(number) = meaning
+            && self.type_argument(number, args, dst)
+        {
+            return;
+        }
+        if self.structs.contains_key(&callee.name) && matches!(meaning, Meaning::Nothing) {
+            return self.construct(&callee.name, args, dst);
+        }
+        let mark = self.state().next;
+        if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
+            self.call_with_list(callee, args, dst);
+            self.state().release(mark);
+            return;
+        }
+        let held = match meaning {
+            Meaning::Register { register, .. } => Some(register),
+            Meaning::Captured { .. } | Meaning::Global { .. } | Meaning::Local(_) => {
+                let register = self.state().take_register();
+                self.read(callee, register);
+                Some(register)
+            }
+            _ => None,
+        };
+        let start = self.arguments(args);
+        let count = args.len() as u8;
+        self.state().at(callee.span.start);
+        match (held, meaning) {
+            (Some(callee), _) => {
+                self.emit(Op::Call { dst, start, callee, count });
+            }
+            (None, Meaning::Function(function)) => {
+                self.emit(Op::CallFunction { dst, start, function, count });
+            }
+            (None, Meaning::Builtin(builtin)) => self.call_builtin(builtin, dst, start, count),
+            _ => {
+                let message = format!("Undefined builtin: {}{}", callee.name, self.suggestion(&callee.name));
+                self.fail(message);
+            }
+        }
+        self.state().release(mark);
+    }
+
+    pub(crate) fn call_builtin(&mut self, builtin: u16, dst: Reg, start: Reg, count: u8) {
+        let written = builtins::get(builtin).filter(|known| matches!(known.body, builtins::Body::Prelude));
+        match written.and_then(|known| self.prelude.get(known.name).copied()) {
+            Some(function) => self.emit(Op::CallFunction { dst, start, function, count }),
+            None => self.emit(Op::CallBuiltin { dst, start, builtin, count }),
+        };
+    }
+
+    /// The arguments in neighbouring registers, at the top, where they become the callee's first.
+    fn arguments(&mut self, args: &'a [Element]) -> Reg {
+        let start = self.state().take_registers(args.len());
+        for (offset, arg) in args.iter().enumerate() {
+            let (Element::Plain(value) | Element::Spread(value)) = arg;
+            self.expr(value, start + offset as u16);
+        }
+        start
+    }
+
+    fn call_with_list(&mut self, callee: &'a Ident, args: &'a [Element], dst: Reg) {
+        let held = self.state().take_register();
+        self.read(callee, held);
+        let start = self.state().take_register();
+        self.list(args, start);
+        self.emit(Op::CallList { dst, start, callee: held });
+    }
+
+    /// `P({x: 1})`.
+    fn construct(&mut self, name: &Name, args: &'a [Element], dst: Reg) {
+        let mark = self.state().next;
+        let fields = self.state().take_register();
+        match args.first() {
+            Some(Element::Plain(value) | Element::Spread(value)) => self.expr(value, fields),
+            None => self.load(Value::dict(crate::value::Dict::new()), fields),
+        }
+        let name = self.name(name);
+        self.emit(Op::Struct { dst, fields, name });
+        self.state().release(mark);
+    }
+
+    /// `schema_of(T)` and its like take the name of a type for the schema that it stands for.
+    fn type_argument(&mut self, number: u16, args: &'a [Element], dst: Reg) -> bool {
+        let name = builtins::name_of(number);
+        let at = match name {
+            "schema_of" => 0,
+            "schema_is" | "schema_expect" | "schema_parse" | "schema_check" | "is_type" | "json_validate" => {
+                1
+            }
+            _ => return false,
+        };
+        let Some(Element::Plain(Expr { kind: ExprKind::Name(alias), .. })) = args.get(at) else {
+            return false;
+        };
+        if !self.aliases.contains_key(alias) {
+            return false;
+        }
+        let schema = self.schema_of_alias(&alias.clone());
+        if at == 0 {
+            self.load(schema, dst);
+            return true;
+        }
+        let mark = self.state().next;
+        let start = self.state().take_registers(args.len());
+        for (offset, arg) in args.iter().enumerate() {
+            let into = start + offset as u16;
+            let (Element::Plain(value) | Element::Spread(value)) = arg;
+            if offset == at { self.load(schema.clone(), into) } else { self.expr(value, into) }
+        }
+        self.call_builtin(number, dst, start, args.len() as u8);
+        self.state().release(mark);
+        true
+    }
+
+    pub(crate) fn method(
+        &mut self,
+        object: &'a Expr,
+        method: &'a Ident,
+        args: &'a [Element],
+        optional: bool,
+        dst: Reg,
+    ) {
+        if self.namespaced(object, method, args, dst) {
+            return;
+        }
+        let mark = self.state().next;
+        if let Some((name, variant)) = self.variant_named(object, &method.name) {
+            let start = self.arguments(args);
+            let shape = self.variant(&name, &variant, args.len() as u16);
+            self.emit(Op::Variant { dst, start, shape });
+            self.state().release(mark);
+            return;
+        }
+        let start = self.state().take_registers(1 + args.len());
+        self.expr(object, start);
+        if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
+            self.error(method.span, "A method call cannot spread its arguments");
+        }
+        for (offset, arg) in args.iter().enumerate() {
+            let (Element::Plain(value) | Element::Spread(value)) = arg;
+            self.expr(value, start + 1 + offset as u16);
+        }
+        self.state().at(method.span.start);
+        let (name, count) = (self.name(&method.name), 1 + args.len() as u8);
+        self.emit(match optional {
+            true => Op::MethodIfAny { dst, start, name, count },
+            false => Op::Method { dst, start, name, count },
+        });
+        self.state().release(mark);
+    }
+
+    /// `stream.map(...)`: a builtin whose name has a dot.
+    fn namespaced(&mut self, object: &'a Expr, method: &'a Ident, args: &'a [Element], dst: Reg) -> bool {
+        let Some(path) = dotted(object) else { return false };
+        let root = path.split('.').next().unwrap_or_default();
+        if !matches!(self.meaning(root), Meaning::Nothing) {
+            return false;
+        }
+        let Some(number) = builtins::find(&format!("{path}.{}", method.name)) else { return false };
+        let mark = self.state().next;
+        let start = self.arguments(args);
+        self.state().at(method.span.start);
+        self.call_builtin(number, dst, start, args.len() as u8);
+        self.state().release(mark);
+        true
+    }
+
+    pub(crate) fn pipes(&mut self, first: &'a Expr, rest: &'a [(BinaryOp, Expr)], dst: Reg) {
+        let mark = self.state().next;
+        let value = self.state().take_register();
+        self.expr(first, value);
+        for (_, right) in rest {
+            self.pipe(right, value);
+        }
+        self.emit(Op::Take { dst, src: value });
+        self.state().release(mark);
+    }
+
+    /// Gives the value in a register to what is on the right, and keeps the result there.
+    fn pipe(&mut self, right: &'a Expr, value: Reg) {
+        let mark = self.state().next;
+        self.state().at(right.span.start);
+        if has_placeholder(right) {
+            self.state().open();
+            let held = self.declare(&"_".into(), false);
+            self.emit(Op::Take { dst: held, src: value });
+            self.expr(right, value);
+            self.state().close();
+        } else {
+            let callee = self.state().take_register();
+            self.expr(right, callee);
+            let start = self.state().take_register();
+            self.emit(Op::Take { dst: start, src: value });
+            self.emit(Op::Pipe { dst: value, start, callee });
+        }
+        self.state().release(mark);
+    }
+}
+
+/// `a.b.c` as text.
+fn dotted(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.to_string()),
+        ExprKind::Field { object, name, optional: false } => {
+            Some(format!("{}.{}", dotted(object)?, name.name))
+        }
+        _ => None,
+    }
+}
+
+/// Whether `_` stands for the piped value somewhere in here. Not looked for in dicts, closures, ternaries, texts.
+fn has_placeholder(expr: &Expr) -> bool {
+    let any = |args: &[Element]| {
+        args.iter().any(|arg| {
+            let (Element::Plain(value) | Element::Spread(value)) = arg;
+            has_placeholder(value)
+        })
+    };
+    match &expr.kind {
+        ExprKind::Name(name) => &**name == "_",
+        ExprKind::Paren(inner)
+        | ExprKind::Unary { operand: inner, .. }
+        | ExprKind::Field { object: inner, .. } => has_placeholder(inner),
+        ExprKind::Call { args, .. } | ExprKind::List(args) => any(args),
+        ExprKind::Method { object, args, .. } => has_placeholder(object) || any(args),
+        ExprKind::Binary { first, rest } => {
+            has_placeholder(first) || rest.iter().any(|(_, operand)| has_placeholder(operand))
+        }
+        ExprKind::Index { object, index, .. } => has_placeholder(object) || has_placeholder(index),
+        _ => false,
+    }
+}

@@ -1,0 +1,483 @@
+//! Modules: what a program is made of, what it imports, and where it begins.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::function::{Binding, FunctionState, Place};
+use super::names::Meaning;
+use super::*;
+use crate::bytecode::{Program, Source};
+use crate::syntax::ast::*;
+use crate::syntax::{Parsed, parse};
+
+/// Where the text of an imported module comes from.
+pub trait Loader {
+    /// The name and the text of a module, as seen from the one that imports it. The error says why there is none.
+    fn load(&self, path: &str, from: &str) -> Result<Source, String>;
+}
+
+/// For programs that import nothing but the standard modules.
+pub struct NoModules;
+
+impl Loader for NoModules {
+    fn load(&self, path: &str, _from: &str) -> Result<Source, String> {
+        Err(format!("Import error: cannot read '{path}': there are no files here"))
+    }
+}
+
+/// Why a program cannot be compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileError {
+    pub message: String,
+    pub span: Span,
+    /// The number of the source.
+    pub module: u16,
+}
+
+/// A module that was read, and the modules that it imports, by path.
+struct Loaded {
+    source: Source,
+    parsed: Parsed,
+    imports: HashMap<Arc<str>, usize>,
+}
+
+/// What a module gives to others.
+#[derive(Clone, Default)]
+struct Exports {
+    functions: HashMap<Name, u16>,
+    public: Vec<Name>,
+}
+
+impl Exports {
+    /// Everything that an import without names brings.
+    fn offered(&self) -> Vec<(Name, u16)> {
+        let is_offered = |name: &Name| self.public.is_empty() || self.public.contains(name);
+        let mut all: Vec<_> = self.functions.iter().filter(|(name, _)| is_offered(name)).collect();
+        all.sort();
+        all.into_iter().map(|(name, number)| (name.clone(), *number)).collect()
+    }
+}
+
+/// What a program is compiled with.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Names that the host gives values to, in the order in which it gives them.
+    pub host_names: Vec<Name>,
+    /// The pipeline to run, instead of `default` or the first.
+    pub pipeline: Option<Name>,
+}
+
+/// Compiles a program and all that it imports.
+pub fn compile(entry: Source, loader: &dyn Loader, settings: &Settings) -> Result<Program, Failed> {
+    let prelude = Source { name: "prelude".into(), text: crate::prelude::SOURCE.into() };
+    let mut reader = Reader { loader, modules: Vec::new(), errors: Vec::new(), known: HashMap::new() };
+    reader.read(prelude);
+    reader.read(entry);
+    let Reader { modules, errors, .. } = reader;
+    let sources: Vec<Source> = modules.iter().map(|module| module.source.clone()).collect();
+    if !errors.is_empty() {
+        return Err(Failed { errors, sources });
+    }
+    let mut compiler = Compiler::new(settings);
+    compiler.program.sources.clone_from(&sources);
+    let mut exports: Vec<Option<Exports>> = vec![None; modules.len()];
+    let mut inits = Vec::new();
+    // Every module after those that it imports; the entry is the last one that needs no importer.
+    for at in order(&modules) {
+        let number = compiler.module(at, &modules[at], &mut exports, at == 1, settings, &inits);
+        inits.push(number);
+    }
+    compiler.program.entry = inits.last().copied().unwrap_or(0);
+    match compiler.errors.is_empty() {
+        true => Ok(compiler.program),
+        false => Err(Failed { errors: compiler.errors, sources }),
+    }
+}
+
+/// Why compiling failed, with the sources that the errors point into.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub errors: Vec<CompileError>,
+    pub sources: Vec<Source>,
+}
+
+struct Reader<'l> {
+    loader: &'l dyn Loader,
+    modules: Vec<Loaded>,
+    known: HashMap<Arc<str>, usize>,
+    errors: Vec<CompileError>,
+}
+
+impl Reader<'_> {
+    /// Reads a module and whatever it imports, without recursion.
+    fn read(&mut self, source: Source) {
+        let mut waiting = vec![self.add(source)];
+        while let Some(at) = waiting.pop() {
+            let module = u16::try_from(at).unwrap_or(u16::MAX);
+            let wanted: Vec<(Arc<str>, Span)> = (self.modules[at].parsed.module.body.iter())
+                .filter_map(|stmt| match &stmt.kind {
+                    StmtKind::Import(import) => Some((import.path.clone(), import.path_span)),
+                    _ => None,
+                })
+                .collect();
+            for (path, span) in wanted {
+                let from = self.modules[at].source.name.clone();
+                let source = match crate::stdlib::source(&path) {
+                    Some(source) => source,
+                    None => self.loader.load(&path, &from),
+                };
+                match source {
+                    Ok(source) => {
+                        let known = self.known.get(&source.name).copied();
+                        let target = known.unwrap_or_else(|| {
+                            let target = self.add(source);
+                            waiting.push(target);
+                            target
+                        });
+                        self.modules[at].imports.insert(path, target);
+                    }
+                    Err(message) => self.errors.push(CompileError { message, span, module }),
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, source: Source) -> usize {
+        let parsed = parse(&source.text);
+        let at = self.modules.len();
+        let module = u16::try_from(at).unwrap_or(u16::MAX);
+        let errors = parsed.errors.iter();
+        self.errors.extend(errors.map(|error| CompileError {
+            message: error.message.clone(),
+            span: error.span,
+            module,
+        }));
+        self.known.insert(source.name.clone(), at);
+        self.modules.push(Loaded { source, parsed, imports: HashMap::new() });
+        at
+    }
+}
+
+/// The prelude first, the entry last, every other module after what it imports; cycles are ignored.
+fn order(modules: &[Loaded]) -> Vec<usize> {
+    let mut done = vec![false; modules.len()];
+    let mut order = Vec::new();
+    for root in [0, 1] {
+        let mut path = vec![(root, false)];
+        while let Some((at, is_left)) = path.pop() {
+            if is_left {
+                order.push(at);
+            } else if !std::mem::replace(&mut done[at], true) {
+                path.push((at, true));
+                let mut next: Vec<usize> = modules[at].imports.values().copied().collect();
+                next.sort_unstable();
+                path.extend(next.into_iter().rev().map(|at| (at, false)));
+            }
+        }
+    }
+    order
+}
+
+impl<'a> Compiler<'a> {
+    fn new(settings: &Settings) -> Self {
+        let globals = u32::try_from(settings.host_names.len()).unwrap_or(u32::MAX);
+        Self {
+            program: Program { globals, ..Program::default() },
+            stack: Vec::new(),
+            locals: Vec::new(),
+            scope: HashMap::new(),
+            enums: HashMap::new(),
+            structs: HashMap::new(),
+            aliases: HashMap::new(),
+            interfaces: HashMap::new(),
+            module: 0,
+            is_prelude: false,
+            is_in_pipeline: false,
+            is_entry: false,
+            errors: Vec::new(),
+            next_id: 0,
+            names: HashMap::new(),
+            texts: HashMap::new(),
+            prelude: HashMap::new(),
+            pending_snapshots: HashMap::new(),
+            host_names: settings.host_names.clone(),
+        }
+    }
+
+    /// Compiles one module; gives the number of the function that sets it up.
+    fn module(
+        &mut self,
+        at: usize,
+        loaded: &'a Loaded,
+        exports: &mut [Option<Exports>],
+        is_entry: bool,
+        settings: &Settings,
+        inits: &[u16],
+    ) -> u16 {
+        let body = &loaded.parsed.module.body;
+        self.module = u16::try_from(at).unwrap_or(u16::MAX);
+        (self.is_prelude, self.is_entry) = (at == 0, is_entry);
+        self.enums = enums_of(body);
+        (self.structs, self.aliases, self.interfaces) = (HashMap::new(), HashMap::new(), HashMap::new());
+        self.collect_types(body);
+        self.scope = HashMap::new();
+        let name: Name = if is_entry { "pipeline".into() } else { loaded.source.name.clone() };
+        let number = self.reserve_function(&name, &[]);
+        let reexported = self.imports(loaded, exports);
+        self.top_level_names(body, is_entry);
+        self.stack.push(FunctionState::new(name, Arc::new([]), self.module));
+        if is_entry {
+            for init in inits {
+                self.emit(Op::CallFunction { dst: 0, start: 0, function: *init, count: 0 });
+            }
+        }
+        self.state().take_register();
+        if is_entry {
+            self.entry(body, settings)
+        } else {
+            self.library(body)
+        }
+        exports[at] = Some(self.exports(body, reexported));
+        if at == 0 {
+            self.prelude = exports[at].clone().unwrap_or_default().functions;
+            self.program.prelude.clone_from(&self.prelude);
+        }
+        self.end_function(number);
+        number
+    }
+
+    fn library(&mut self, body: &'a [Stmt]) {
+        self.statements(body, None);
+        self.emit(Op::ReturnNil);
+    }
+
+    fn entry(&mut self, body: &'a [Stmt], settings: &Settings) {
+        let pipelines: Vec<&'a Pipeline> = (body.iter())
+            .filter_map(|stmt| match &stmt.kind {
+                StmtKind::Decl(Decl { kind: DeclKind::Pipeline(pipeline), .. }) => Some(pipeline),
+                _ => None,
+            })
+            .collect();
+        let named = |name: &str| pipelines.iter().copied().find(|pipeline| &*pipeline.name.name == name);
+        let chosen = match &settings.pipeline {
+            Some(name) => named(name),
+            None => named("default").or_else(|| pipelines.first().copied()),
+        };
+        let out = self.state().take_register();
+        let Some(chosen) = chosen else {
+            if let Some(name) = &settings.pipeline {
+                self.error(Span::default(), format!("There is no pipeline named '{name}'"));
+            }
+            self.statements(body, Some(out));
+            self.emit(Op::Return { src: out });
+            return;
+        };
+        self.hoist(body);
+        for stmt in body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Bind { .. })) {
+            self.statement(stmt, None);
+        }
+        for stmt in body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Decl(_))) {
+            self.statement(stmt, None);
+        }
+        self.is_in_pipeline = true;
+        // The bodies of those that it extends come first.
+        let mut chain = vec![chosen];
+        while let Some(parent) = chain.last().and_then(|last| last.extends.as_ref()) {
+            match named(&parent.name) {
+                Some(parent) if chain.len() <= pipelines.len() => chain.push(parent),
+                _ => break,
+            }
+        }
+        for pipeline in chain.into_iter().rev() {
+            self.pipeline(pipeline, out);
+        }
+        self.emit(Op::Return { src: out });
+    }
+
+    fn pipeline(&mut self, pipeline: &'a Pipeline, out: Reg) {
+        self.state().open();
+        for param in &pipeline.params {
+            if !self.host_names.contains(&param.name) {
+                let register = self.declare(&param.name, false);
+                self.load(Value::Nil, register);
+            }
+        }
+        self.statements(&pipeline.body.body, Some(out));
+        self.state().close();
+    }
+
+    /// Whether code at the top of a script is being compiled, where a name may be declared again.
+    pub(crate) fn is_script_top(&self) -> bool {
+        self.is_entry && !self.is_in_pipeline && self.stack.len() == 1 && self.stack[0].scopes.len() == 1
+    }
+
+    /// The variable of the module that a declaration at its top sets.
+    pub(crate) fn top_level_variable(&self, name: &str) -> Option<Meaning> {
+        let is_top = self.stack.len() == 1 && self.stack[0].scopes.len() == 1 && !self.is_in_pipeline;
+        let binding = self.scope.get(name).filter(|_| is_top)?;
+        match binding.place {
+            Place::Global(index) => Some(Meaning::Global { index, mutable: binding.mutable }),
+            _ => None,
+        }
+    }
+
+    /// Variables of a module are its functions' shared state. In the entry only those that never change are: the
+    /// others are captured as they are.
+    fn top_level_names(&mut self, body: &'a [Stmt], is_entry: bool) {
+        for stmt in body {
+            let (mutable, names) = match &stmt.kind {
+                StmtKind::Bind { mutable, pattern, .. } => (*mutable, super::declare::bound_names(pattern)),
+                StmtKind::Decl(Decl { kind: DeclKind::Tool(tool), .. }) => (false, vec![&tool.name]),
+                StmtKind::Decl(Decl { kind: DeclKind::Skill(skill), .. }) => (false, vec![&skill.name]),
+                StmtKind::Decl(Decl { kind: DeclKind::EvalPack(pack), .. }) => {
+                    (false, pack.name.iter().collect())
+                }
+                _ => continue,
+            };
+            for name in names {
+                if (is_entry && mutable) || &*name.name == "_" {
+                    self.scope.remove(&name.name);
+                    continue;
+                }
+                let index = self.program.globals;
+                self.program.globals += 1;
+                self.define(&name.name, Place::Global(index), mutable);
+            }
+        }
+    }
+
+    fn define(&mut self, name: &Name, place: Place, mutable: bool) {
+        let id = self.new_id();
+        self.scope.insert(name.clone(), Binding { id, name: name.clone(), place, mutable, is_ahead: false });
+    }
+
+    /// Brings in what is imported; gives what is passed on.
+    fn imports(&mut self, loaded: &'a Loaded, exports: &[Option<Exports>]) -> Vec<(Name, u16)> {
+        let own: Vec<&Name> = (loaded.parsed.module.body.iter())
+            .filter_map(|stmt| match &stmt.kind {
+                StmtKind::Decl(Decl { kind: DeclKind::Function(function), .. }) => Some(&function.name.name),
+                _ => None,
+            })
+            .collect();
+        let mut passed_on: Vec<(Name, u16)> = Vec::new();
+        for stmt in &loaded.parsed.module.body {
+            let StmtKind::Import(import) = &stmt.kind else { continue };
+            let Some(target) = loaded.imports.get(&import.path) else { continue };
+            let Some(offered) = exports[*target].clone() else { continue };
+            let wanted = match &import.names {
+                None => offered.offered(),
+                Some(names) => self.selected(import, names, &offered),
+            };
+            for (name, number) in wanted {
+                let known = self.scope.get(&name).map(|binding| &binding.place);
+                if own.contains(&&name) || known.is_some_and(|place| *place != Place::Function(number)) {
+                    let message = format!(
+                        "Import collision: '{name}' is already defined when importing {}. Use selective imports to \
+                         disambiguate: import {{ {name} }} from \"...\"",
+                        import.path
+                    );
+                    self.error(import.path_span, message);
+                    continue;
+                }
+                self.define(&name, Place::Function(number), false);
+                if import.public {
+                    if passed_on.iter().any(|(known, other)| *known == name && *other != number) {
+                        self.error(
+                            import.path_span,
+                            format!("Re-export collision: '{name}' is exported twice"),
+                        );
+                    }
+                    passed_on.push((name, number));
+                }
+            }
+        }
+        passed_on
+    }
+
+    fn selected(&mut self, import: &Import, names: &[Ident], offered: &Exports) -> Vec<(Name, u16)> {
+        let mut found = Vec::new();
+        for name in names {
+            match offered.functions.get(&name.name) {
+                Some(number) => found.push((name.name.clone(), *number)),
+                // Types are there for the checker only.
+                None if name.name.starts_with(char::is_uppercase) => {}
+                None => {
+                    let message = format!("Import error: '{}' is not defined in {}", name.name, import.path);
+                    self.error(name.span, message);
+                }
+            }
+        }
+        found
+    }
+
+    fn exports(&mut self, body: &[Stmt], passed_on: Vec<(Name, u16)>) -> Exports {
+        let mut exports = Exports::default();
+        for stmt in body {
+            let StmtKind::Decl(Decl { kind: DeclKind::Function(function), public, .. }) = &stmt.kind else {
+                continue;
+            };
+            let name = &function.name.name;
+            if let Some(Place::Function(number)) =
+                self.stack[0].find(name, true).map(|binding| &binding.place)
+            {
+                exports.functions.insert(name.clone(), *number);
+                if *public {
+                    exports.public.push(name.clone());
+                }
+            }
+        }
+        for (name, number) in passed_on {
+            exports.public.push(name.clone());
+            exports.functions.insert(name, number);
+        }
+        exports
+    }
+
+    fn collect_types(&mut self, body: &'a [Stmt]) {
+        for stmt in body {
+            let StmtKind::Decl(decl) = &stmt.kind else { continue };
+            match &decl.kind {
+                DeclKind::Struct(inner) => {
+                    self.structs.insert(inner.name.name.clone(), ());
+                }
+                DeclKind::Alias(alias) => {
+                    self.aliases.insert(alias.name.name.clone(), alias);
+                }
+                DeclKind::Interface(inner) => {
+                    self.interfaces.insert(inner.name.name.clone(), ());
+                }
+                DeclKind::Pipeline(inner) => self.collect_types(&inner.body.body),
+                DeclKind::Function(inner) => self.collect_types(&inner.body.body),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The enums of a file, wherever in it they are declared.
+fn enums_of(body: &[Stmt]) -> HashMap<Name, Vec<(Name, u16)>> {
+    let mut found = HashMap::new();
+    let mut waiting: Vec<&[Stmt]> = vec![body];
+    while let Some(body) = waiting.pop() {
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Decl(Decl { kind: DeclKind::Enum(inner), .. }) => {
+                    let variants = inner.variants.iter();
+                    let shape = |variant: &Variant| {
+                        (variant.name.name.clone(), u16::try_from(variant.fields.len()).unwrap_or(u16::MAX))
+                    };
+                    found.insert(inner.name.name.clone(), variants.map(shape).collect());
+                }
+                StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
+                    waiting.push(&inner.body.body)
+                }
+                StmtKind::Decl(Decl { kind: DeclKind::Function(inner), .. }) => {
+                    waiting.push(&inner.body.body)
+                }
+                StmtKind::For { body, .. } | StmtKind::While { body, .. } => waiting.push(&body.body),
+                _ => {}
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,133 @@
+//! What a name means at a place: a variable, a function, a builtin, or nothing.
+
+use super::function::{Binding, Place};
+use super::*;
+use crate::builtins;
+use crate::syntax::ast::Ident;
+
+/// What a name means.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Meaning {
+    /// A variable of the running function.
+    Register {
+        register: Reg,
+        mutable: bool,
+    },
+    /// A variable of an enclosing function.
+    Captured {
+        id: u32,
+        mutable: bool,
+    },
+    Global {
+        index: u32,
+        mutable: bool,
+    },
+    Function(u16),
+    /// A named function of a block.
+    Local(usize),
+    Builtin(u16),
+    Nothing,
+}
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn meaning(&self, name: &str) -> Meaning {
+        let top = self.stack.len() - 1;
+        for level in (0..=top).rev() {
+            // The functions of a block see what is declared later in it; the code of the block does not.
+            if let Some(binding) = self.stack[level].find(name, level < top) {
+                return of_binding(binding, level == top);
+            }
+        }
+        if let Some(binding) = self.scope.get(name) {
+            return of_binding(binding, false);
+        }
+        if let Some(index) = self.host_names.iter().position(|known| &**known == name) {
+            return Meaning::Global { index: u32::try_from(index).unwrap_or(u32::MAX), mutable: false };
+        }
+        if self.is_prelude
+            && let Some(function) = self.prelude.get(name)
+        {
+            return Meaning::Function(*function);
+        }
+        builtins::find(name).map_or(Meaning::Nothing, Meaning::Builtin)
+    }
+
+    /// Reads a name into a register.
+    pub(crate) fn read(&mut self, name: &Ident, dst: Reg) {
+        match self.meaning(&name.name) {
+            Meaning::Register { register, .. } => {
+                if register != dst {
+                    self.emit(Op::Move { dst, src: register });
+                }
+            }
+            Meaning::Captured { id, .. } => self.read_captured(id, dst),
+            Meaning::Global { index, .. } => {
+                self.emit(Op::Global { dst, index });
+            }
+            Meaning::Function(number) => self.read_function(number, dst),
+            Meaning::Local(at) => self.read_local(at, dst),
+            Meaning::Builtin(number) => self.load(Value::Builtin(number), dst),
+            Meaning::Nothing => {
+                let message = format!("Undefined variable: {}{}", name.name, self.suggestion(&name.name));
+                self.fail(message);
+            }
+        }
+    }
+
+    pub(crate) fn read_captured(&mut self, id: u32, dst: Reg) {
+        let index = self.state().captured(id);
+        self.emit(Op::Capture { dst, index });
+    }
+
+    pub(crate) fn read_function(&mut self, number: u16, dst: Reg) {
+        let params = Arc::clone(&self.program.functions[usize::from(number)].params);
+        let closure = crate::value::Closure::new(u32::from(number), Box::new([]), params);
+        self.load(Value::Closure(Arc::new(closure)), dst);
+    }
+
+    /// Makes a named function of a block, here and now.
+    pub(crate) fn read_local(&mut self, at: usize, dst: Reg) {
+        if self.state().itself == Some(at) {
+            self.emit(Op::Itself { dst });
+            return;
+        }
+        let (function, captures) = (self.locals[at].number, self.locals[at].captures.clone());
+        self.make_closure(function, &captures, dst);
+    }
+
+    /// A closure of variables as they are here.
+    pub(crate) fn make_closure(&mut self, function: u16, captures: &[u32], dst: Reg) {
+        let mark = self.state().next;
+        let start = self.state().take_registers(captures.len());
+        for (offset, id) in captures.iter().enumerate() {
+            let dst = start + offset as u16;
+            match self.state().register_of(*id) {
+                Some(src) => {
+                    self.emit(Op::Move { dst, src });
+                }
+                None => self.read_captured(*id, dst),
+            }
+        }
+        self.emit(Op::Closure { dst, function, start });
+        self.state().release(mark);
+    }
+
+    /// ` (did you mean `x`?)`, if something is near.
+    pub(crate) fn suggestion(&self, name: &str) -> String {
+        let bound = self.stack.iter().flat_map(|state| &state.scopes).flat_map(|scope| &scope.bindings);
+        let names = bound.map(|binding| &*binding.name).chain(self.scope.keys().map(|name| &**name));
+        let near = crate::near::nearest(name, names.chain(builtins::all().map(|builtin| builtin.name)));
+        near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
+    }
+}
+
+fn of_binding(binding: &Binding, is_own: bool) -> Meaning {
+    let mutable = binding.mutable;
+    match binding.place {
+        Place::Register(register) if is_own => Meaning::Register { register, mutable },
+        Place::Register(_) => Meaning::Captured { id: binding.id, mutable },
+        Place::Global(index) => Meaning::Global { index, mutable },
+        Place::Function(number) => Meaning::Function(number),
+        Place::Local(at) => Meaning::Local(at),
+    }
+}

@@ -1,0 +1,15 @@
+//! The Harn language: from text to a program, and a VM that runs it and never does I/O.
+
+pub mod builtins;
+pub mod bytecode;
+pub mod compile;
+pub mod fault;
+pub mod format;
+pub mod methods;
+mod near;
+mod prelude;
+mod stdlib;
+pub mod syntax;
+pub mod template;
+pub mod value;
+pub mod vm;

@@ -1,0 +1,243 @@
+//! Dicts: found by hash, told in the order of their keys.
+
+use std::sync::{Arc, OnceLock};
+
+use hashbrown::{Equivalent, HashMap};
+
+use super::{Text, Value};
+
+/// Up to so many entries, a sorted list is faster than a table.
+const SMALL: usize = 12;
+
+/// String keys, always told in their order.
+#[derive(Clone, Debug)]
+pub struct Dict {
+    entries: Entries,
+    depth: u16,
+}
+
+#[derive(Clone, Debug)]
+enum Entries {
+    /// Sorted by key.
+    Few(Vec<(Arc<Text>, Value)>),
+    Many {
+        table: HashMap<Arc<Text>, Value>,
+        /// The keys in order, once somebody asked.
+        order: OnceLock<Vec<Arc<Text>>>,
+    },
+}
+
+impl Default for Dict {
+    fn default() -> Self {
+        Self { entries: Entries::Few(Vec::new()), depth: 1 }
+    }
+}
+
+impl Dict {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn len(&self) -> usize {
+        match &self.entries {
+            Entries::Few(entries) => entries.len(),
+            Entries::Many { table, .. } => table.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn depth(&self) -> u16 {
+        self.depth
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        match &self.entries {
+            Entries::Few(entries) => {
+                entries.iter().find(|(name, _)| name.as_str() == key).map(|(_, value)| value)
+            }
+            Entries::Many { table, .. } => table.get(&Wanted(key)),
+        }
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The value under a key, to be changed in place. Give what it becomes to `insert` if that may be deeper.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        match &mut self.entries {
+            Entries::Few(entries) => {
+                entries.iter_mut().find(|(name, _)| name.as_str() == key).map(|(_, value)| value)
+            }
+            Entries::Many { table, .. } => table.get_mut(&Wanted(key)),
+        }
+    }
+
+    pub fn insert(&mut self, key: Arc<Text>, value: Value) {
+        self.depth = self.depth.max(value.depth().saturating_add(1));
+        match &mut self.entries {
+            Entries::Few(entries) => match place(entries, key.as_str()) {
+                Ok(at) => entries[at].1 = value,
+                Err(at) => {
+                    entries.insert(at, (key, value));
+                    self.grow();
+                }
+            },
+            Entries::Many { table, order } => {
+                if table.insert(key, value).is_none() {
+                    order.take();
+                }
+            }
+        }
+    }
+
+    /// The value under a key, nil if there was none, to be changed into something that is at most so deep.
+    pub fn entry(&mut self, key: Arc<Text>, depth: u16) -> &mut Value {
+        self.depth = self.depth.max(depth.saturating_add(1));
+        if !self.has(key.as_str()) {
+            self.insert(Arc::clone(&key), Value::Nil);
+        }
+        match &mut self.entries {
+            Entries::Few(entries) => {
+                let at = place(entries, key.as_str()).unwrap_or_default();
+                &mut entries[at].1
+            }
+            Entries::Many { table, .. } => table.entry(key).or_insert(Value::Nil),
+        }
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        match &mut self.entries {
+            Entries::Few(entries) => place(entries, key).ok().map(|at| entries.remove(at).1),
+            Entries::Many { table, order } => {
+                let gone = table.remove(&Wanted(key))?;
+                order.take();
+                Some(gone)
+            }
+        }
+    }
+
+    /// Keys and values in the order of the keys.
+    pub fn iter(&self) -> Iter<'_> {
+        match &self.entries {
+            Entries::Few(entries) => Iter::Few(entries.iter()),
+            Entries::Many { table, order } => {
+                let keys = order.get_or_init(|| {
+                    let mut keys: Vec<_> = table.keys().cloned().collect();
+                    keys.sort_unstable();
+                    keys
+                });
+                Iter::Many { keys: keys.iter(), table }
+            }
+        }
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Arc<Text>> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    fn grow(&mut self) {
+        if let Entries::Few(entries) = &mut self.entries
+            && entries.len() > SMALL
+        {
+            let table = std::mem::take(entries).into_iter().collect();
+            self.entries = Entries::Many { table, order: OnceLock::new() };
+        }
+    }
+}
+
+/// A key to look for, without making a text of it.
+#[derive(Hash)]
+struct Wanted<'a>(&'a str);
+
+impl Equivalent<Arc<Text>> for Wanted<'_> {
+    fn equivalent(&self, key: &Arc<Text>) -> bool {
+        self.0 == key.as_str()
+    }
+}
+
+fn place(entries: &[(Arc<Text>, Value)], key: &str) -> Result<usize, usize> {
+    entries.binary_search_by(|(name, _)| name.as_str().cmp(key))
+}
+
+pub enum Iter<'a> {
+    Few(std::slice::Iter<'a, (Arc<Text>, Value)>),
+    Many { keys: std::slice::Iter<'a, Arc<Text>>, table: &'a HashMap<Arc<Text>, Value> },
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = (&'a Arc<Text>, &'a Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Few(entries) => entries.next().map(|(key, value)| (key, value)),
+            Self::Many { keys, table } => keys.find_map(|key| table.get(key).map(|value| (key, value))),
+        }
+    }
+}
+
+impl FromIterator<(Arc<Text>, Value)> for Dict {
+    /// Of equal keys, the last one counts.
+    fn from_iter<T: IntoIterator<Item = (Arc<Text>, Value)>>(entries: T) -> Self {
+        let mut dict = Self::new();
+        for (key, value) in entries {
+            dict.insert(key, value);
+        }
+        dict
+    }
+}
+
+impl PartialEq for Dict {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(key, value)| other.get(key.as_str()) == Some(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> Arc<Text> {
+        Arc::new(Text::new(name))
+    }
+
+    #[test]
+    fn it_is_told_in_the_order_of_its_keys_however_large_it_is() {
+        for size in [3, 12, 13, 100] {
+            let mut dict = Dict::new();
+            for n in (0..size).rev() {
+                dict.insert(key(&format!("k{n:03}")), Value::Int(n));
+            }
+            let told: Vec<_> = dict.keys().map(|key| key.as_str().to_owned()).collect();
+            let expected: Vec<_> = (0..size).map(|n| format!("k{n:03}")).collect();
+            assert_eq!(told, expected);
+            assert_eq!(dict.get("k001"), Some(&Value::Int(1)));
+            assert_eq!(dict.remove("k001"), Some(Value::Int(1)));
+            assert_eq!(dict.keys().nth(1).unwrap().as_str(), "k002");
+        }
+    }
+
+    #[test]
+    fn equality_does_not_depend_on_how_it_was_built() {
+        let few: Dict = [(key("a"), Value::Int(1)), (key("b"), Value::Nil)].into_iter().collect();
+        let mut many = Dict::new();
+        for n in 0..20 {
+            many.insert(key(&n.to_string()), Value::Int(n));
+        }
+        for n in 0..20 {
+            many.remove(&n.to_string());
+        }
+        many.insert(key("b"), Value::Nil);
+        many.insert(key("a"), Value::Float(1.0));
+        assert_eq!(few, many);
+        many.insert(key("a"), Value::Int(2));
+        assert_ne!(few, many);
+    }
+}

@@ -1,0 +1,132 @@
+//! Loops over values, and generators.
+
+use std::sync::Arc;
+
+use super::Vm;
+use super::exec::Flow;
+use super::fibre::{Coroutine, Deliver, Fibre, Frame, Suspended};
+use super::object::{Generator, Object};
+use crate::bytecode::FunctionKind;
+use crate::fault::Fault;
+use crate::value::{Closure, Handle, HandleKind, Value};
+
+/// The two registers that a loop keeps: numbers, a list with a place in it, or something that is asked.
+pub(super) fn prepare(source: Value) -> (Value, Value) {
+    let zero = Value::Int(0);
+    match source {
+        Value::List(_) | Value::Handle(_) => (source, zero),
+        Value::Range(range) => {
+            let limit = if range.exclusive { Some(range.end) } else { range.end.checked_add(1) };
+            (Value::Int(range.start), Value::Int(limit.unwrap_or(i64::MAX)))
+        }
+        Value::Set(set) => (Value::list(set.iter().cloned().collect()), zero),
+        Value::Dict(dict) => {
+            let entry = |(key, value): (&Arc<crate::value::Text>, &Value)| {
+                Value::record([("key", Value::Str(Arc::clone(key))), ("value", value.clone())])
+            };
+            (Value::list(dict.iter().map(entry).collect()), zero)
+        }
+        // Nothing else has items.
+        _ => (Value::Nil, Value::Nil),
+    }
+}
+
+impl Vm {
+    /// Calling a function with `yield` gives something that runs it step by step.
+    pub(super) fn new_generator(
+        &mut self,
+        fibre: &mut Fibre,
+        function: u16,
+        args: Vec<Value>,
+        closure: Option<Arc<Closure>>,
+    ) -> Result<Value, Fault> {
+        let given = u8::try_from(args.len()).unwrap_or(u8::MAX);
+        let mut coroutine = Coroutine { stack: args, ..Coroutine::default() };
+        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure };
+        coroutine.enter(&self.program, frame)?;
+        self.meter.charge(coroutine.stack.len() * 16 + 256)?;
+        let kind = match self.program.functions[usize::from(function)].kind {
+            FunctionKind::Stream => HandleKind::Stream,
+            FunctionKind::Iterator => HandleKind::Iter,
+            FunctionKind::Generator | FunctionKind::Plain => HandleKind::Generator,
+        };
+        let state = Generator { coroutine: Some(coroutine), is_done: false };
+        Ok(self.add_object(fibre, kind, Object::Generator(state), ""))
+    }
+
+    /// The next value of something that is iterated over.
+    pub(super) fn pull(
+        &mut self,
+        fibre: &mut Fibre,
+        handle: &Handle,
+        deliver: Deliver,
+    ) -> Result<Flow, Fault> {
+        match handle.kind {
+            HandleKind::Generator | HandleKind::Stream | HandleKind::Iter => {
+                let Some(Object::Generator(generator)) = self.objects.get_mut(handle.id) else {
+                    return Ok(deliver_end(fibre, deliver));
+                };
+                if generator.is_done {
+                    return Ok(deliver_end(fibre, deliver));
+                }
+                let Some(coroutine) = generator.coroutine.take() else {
+                    return Err(Fault::Runtime("a generator cannot ask itself for its next value".into()));
+                };
+                let coroutine = std::mem::replace(&mut fibre.active, coroutine);
+                fibre.below.push(Suspended { coroutine, generator: handle.id, deliver });
+                Ok(Flow::Again)
+            }
+            HandleKind::Channel => match self.objects.receive(handle.id) {
+                Some(Some(value)) => {
+                    self.wake_waiters(handle.id);
+                    Ok(deliver_value(fibre, deliver, value))
+                }
+                Some(None) => Ok(deliver_end(fibre, deliver)),
+                None => Ok(self.wait_on(fibre, &[handle.id])),
+            },
+            _ => Ok(deliver_end(fibre, deliver)),
+        }
+    }
+
+    /// A generator gave a value: whoever asked for it goes on.
+    pub(super) fn yielded(&mut self, fibre: &mut Fibre, value: Value) -> Flow {
+        let Some(below) = fibre.below.pop() else {
+            return self.raise(fibre, Fault::Runtime("yield outside of a generator".into()));
+        };
+        let generator = std::mem::replace(&mut fibre.active, below.coroutine);
+        if let Some(Object::Generator(state)) = self.objects.get_mut(below.generator) {
+            state.coroutine = Some(generator);
+        }
+        deliver_value(fibre, below.deliver, value)
+    }
+
+    pub(super) fn generator_ended(&mut self, fibre: &mut Fibre) -> Flow {
+        let Some(below) = fibre.below.pop() else { return Flow::End(Ok(Value::Nil)) };
+        self.objects.end_generator(below.generator);
+        fibre.active = below.coroutine;
+        deliver_end(fibre, below.deliver)
+    }
+}
+
+pub(super) fn deliver_value(fibre: &mut Fibre, deliver: Deliver, value: Value) -> Flow {
+    match deliver {
+        Deliver::Loop(dst) => {
+            fibre.active.set(dst, value);
+            // Over the jump to the loop's end.
+            if let Some(frame) = fibre.active.frames.last_mut() {
+                frame.pc += 1;
+            }
+        }
+        Deliver::Step(dst) => {
+            fibre.active.set(dst, Value::record([("done", Value::Bool(false)), ("value", value)]));
+        }
+    }
+    Flow::Again
+}
+
+fn deliver_end(fibre: &mut Fibre, deliver: Deliver) -> Flow {
+    if let Deliver::Step(dst) = deliver {
+        fibre.active.set(dst, Value::record([("done", Value::Bool(true)), ("value", Value::Nil)]));
+    }
+    Flow::Again
+}
