@@ -69,4 +69,8 @@ pub enum Limit {
     Tasks(u64),
     #[error("Nesting limit exceeded: a value may be nested {0} deep")]
     Nesting(u64),
+    #[error("Comparison limit exceeded: values may be compared over {0} parts")]
+    Comparison(u64),
+    #[error("Key limit exceeded: the key of a dict may have {0} bytes")]
+    Key(u64),
 }

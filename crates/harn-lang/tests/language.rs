@@ -3,7 +3,8 @@
 
 mod support;
 
-use support::{fails, prints};
+use harn_lang::vm::Limits;
+use support::{fails, prints, run_with};
 
 #[test]
 fn values_and_operators() {
@@ -293,4 +294,47 @@ fn tasks_channels_and_time() {
             "3\n",
         ),
     ]);
+}
+
+#[test]
+fn bombs_end_with_the_name_of_a_limit() {
+    let limits = Limits { fuel: 5_000_000, memory: 32 << 20, output: 1 << 20, tasks: 1000 };
+    let doubled = "var x = [1]\nfor i in 1 to 60 { x = [x, x] }\n";
+    let cases = [
+        ("while true {}".to_owned(), "Fuel limit exceeded"),
+        ("fn f(n) { return f(n + 1) }\nf(0)".to_owned(), "Fuel limit exceeded"),
+        ("fn f(n) { return 1 + f(n + 1) }\nf(0)".to_owned(), "Stack overflow: too many nested calls"),
+        ("var s = \"ab\"\nwhile true { s = s + s }".to_owned(), "Memory limit exceeded"),
+        ("let s = \"ab\" * 1000000000000".to_owned(), "Memory limit exceeded"),
+        (
+            "var xs = []\nwhile true { xs = xs.push(\"some text\" + to_string(len(xs))) }".to_owned(),
+            "limit exceeded",
+        ),
+        ("var x = []\nfor i in 1 to 1000 { x = [x] }".to_owned(), "Nesting limit exceeded"),
+        ("for i in 1 to 100000 { spawn { sleep(1s) } }".to_owned(), "Task limit exceeded"),
+        (
+            "for i in 1 to 100000 { println(\"0123456789012345678901234567890123456789\") }".to_owned(),
+            "Output limit exceeded",
+        ),
+        (format!("{doubled}println(x)"), "Output limit exceeded"),
+        (format!("{doubled}let t = \"${{x}}\""), "Memory limit exceeded"),
+        (
+            format!("{doubled}var y = [1]\nfor i in 1 to 60 {{ y = [y, y] }}\nprintln(x == y)"),
+            "Comparison limit exceeded",
+        ),
+        (format!("{doubled}let d = {{[x]: 1}}"), "Key limit exceeded"),
+        ("println(regex_match(\"(a*)*b\", \"a\" * 30000))".to_owned(), ""),
+    ];
+    for (program, expected) in cases {
+        let ran = run_with(&program, limits);
+        match ran.result {
+            Err(error) => {
+                assert!(!expected.is_empty() && error.contains(expected), "{program}\n---\n{error}")
+            }
+            Ok(_) => assert!(expected.is_empty(), "no error: {program}"),
+        }
+    }
+    // A limit cannot be caught.
+    let ran = run_with("try { while true {} } catch (e) { println(e) }", limits);
+    assert_eq!((ran.output.as_str(), ran.result.is_err()), ("", true));
 }

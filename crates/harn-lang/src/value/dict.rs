@@ -194,9 +194,26 @@ impl FromIterator<(Arc<Text>, Value)> for Dict {
     }
 }
 
+impl Dict {
+    /// As for values.
+    pub fn equals_within(&self, other: &Self, parts: &mut u64) -> Option<bool> {
+        if self.len() != other.len() {
+            return Some(false);
+        }
+        for (key, value) in self.iter() {
+            match other.get(key.as_str()) {
+                Some(there) if value.equals_within(there, parts)? => {}
+                _ => return Some(false),
+            }
+        }
+        Some(true)
+    }
+}
+
 impl PartialEq for Dict {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().all(|(key, value)| other.get(key.as_str()) == Some(value))
+        let mut parts = u64::MAX;
+        self.equals_within(other, &mut parts).unwrap_or(false)
     }
 }
 

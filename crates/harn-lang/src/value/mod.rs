@@ -12,6 +12,7 @@ mod text;
 use std::sync::Arc;
 
 pub use dict::Dict;
+pub use print::printed_within;
 pub use set::Set;
 pub use text::Text;
 
@@ -395,7 +396,17 @@ impl From<Vec<Value>> for Value {
 /// never equal.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
+        let mut parts = u64::MAX;
+        self.equals_within(other, &mut parts).unwrap_or(false)
+    }
+}
+
+impl Value {
+    /// Whether two values are equal; none if that takes a look at more parts than are left. A value that holds another
+    /// one many times has far more parts than it takes memory.
+    pub fn equals_within(&self, other: &Self, parts: &mut u64) -> Option<bool> {
+        *parts = parts.checked_sub(1)?;
+        Some(match (self, other) {
             (Self::Nil, Self::Nil) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
             (Self::Int(a), Self::Int(b)) => a == b,
@@ -403,21 +414,37 @@ impl PartialEq for Value {
             (Self::Float(a), Self::Float(b)) => a == b,
             (Self::Str(a), Self::Str(b)) => a == b,
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
-            (Self::List(a), Self::List(b)) => a.items == b.items,
-            (Self::Dict(a), Self::Dict(b)) => a == b,
+            (Self::List(a), Self::List(b)) => all_equal(a, b, parts)?,
+            (Self::Dict(a), Self::Dict(b)) => a.equals_within(b, parts)?,
             (Self::Set(a), Self::Set(b)) => a == b,
             (Self::Range(a), Self::Range(b)) => a == b,
-            (Self::Pair(a), Self::Pair(b)) => a.first == b.first && a.second == b.second,
-            (Self::Enum(a), Self::Enum(b)) => {
-                a.name == b.name && a.variant == b.variant && a.fields == b.fields
+            (Self::Pair(a), Self::Pair(b)) => {
+                a.first.equals_within(&b.first, parts)? && a.second.equals_within(&b.second, parts)?
             }
-            (Self::Struct(a), Self::Struct(b)) => a.name == b.name && a.fields == b.fields,
+            (Self::Enum(a), Self::Enum(b)) => {
+                a.name == b.name && a.variant == b.variant && all_equal(&a.fields, &b.fields, parts)?
+            }
+            (Self::Struct(a), Self::Struct(b)) => {
+                a.name == b.name && a.fields.equals_within(&b.fields, parts)?
+            }
             (Self::Handle(a), Self::Handle(b)) => {
                 a.kind == HandleKind::Task && b.kind == HandleKind::Task && a.id == b.id
             }
             _ => false,
+        })
+    }
+}
+
+fn all_equal(a: &[Value], b: &[Value], parts: &mut u64) -> Option<bool> {
+    if a.len() != b.len() {
+        return Some(false);
+    }
+    for (a, b) in a.iter().zip(b) {
+        if !a.equals_within(b, parts)? {
+            return Some(false);
         }
     }
+    Some(true)
 }
 
 /// The order of `<`, sorting, `min` and `max`. Things that have none between them count as equal.

@@ -51,6 +51,28 @@ impl Display for Value {
     }
 }
 
+/// The printed form, unless it has more than so many bytes. A value that holds another one many times can be printed
+/// much larger than it is.
+pub fn printed_within(value: &Value, limit: usize) -> Option<String> {
+    struct Bounded {
+        text: String,
+        limit: usize,
+    }
+
+    impl Write for Bounded {
+        fn write_str(&mut self, more: &str) -> fmt::Result {
+            if self.text.len() + more.len() > self.limit {
+                return Err(fmt::Error);
+            }
+            self.text.push_str(more);
+            Ok(())
+        }
+    }
+
+    let mut bounded = Bounded { text: String::new(), limit };
+    write!(bounded, "{value}").ok().map(|()| bounded.text)
+}
+
 /// A whole float shows one decimal, any other the fewest that tell it apart.
 pub fn float(value: f64) -> String {
     if value.is_finite() && value.fract() == 0.0 && value.abs() < 1e15 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exec::{Flow, register};
+use super::exec::{Flow, is_shared, register};
 use super::fibre::{Deliver, Fibre, Frame, Wait};
 use super::object::Object;
 use super::{Vm, Waiter};
@@ -228,6 +228,8 @@ impl Vm {
         let base = fibre.active.frames.last().map_or(0, |frame| frame.base as usize);
         let from = base + usize::from(start);
         let args = &mut fibre.active.stack[from..from + usize::from(count)];
+        // What nobody else has is used up: changed in place, or gone.
+        let used_up = args.first().filter(|first| !is_shared(first)).map_or(0, Value::own_size);
         // A generator of random numbers that the program made stands in for the common one.
         let own = match args.first() {
             Some(Value::Handle(handle)) if handle.kind == HandleKind::Rng => Some(handle.id),
@@ -240,7 +242,7 @@ impl Vm {
         let result = body(&mut Cx { meter: &mut self.meter, rng }, args);
         args.fill(Value::Nil);
         let value = result?;
-        self.meter.charge(value.own_size())?;
+        self.meter.charge(value.own_size().saturating_sub(used_up))?;
         if value.depth() > MAX_DEPTH {
             return Err(Fault::Limit(Limit::Nesting(u64::from(MAX_DEPTH))));
         }

@@ -233,13 +233,17 @@ impl Vm {
                     Op::Negate { dst, a } => r!(dst) = check!(operate::negate(&r!(a))),
                     Op::Not { dst, a } => r!(dst) = Value::Bool(!r!(a).is_truthy()),
                     Op::Truth { dst, a } => r!(dst) = Value::Bool(r!(a).is_truthy()),
-                    Op::Equal { dst, a, b } => r!(dst) = Value::Bool(self.objects.equal(&r!(a), &r!(b))),
-                    Op::NotEqual { dst, a, b } => r!(dst) = Value::Bool(!self.objects.equal(&r!(a), &r!(b))),
+                    Op::Equal { dst, a, b } => {
+                        r!(dst) = Value::Bool(check!(self.objects.equal(&r!(a), &r!(b))))
+                    }
+                    Op::NotEqual { dst, a, b } => {
+                        r!(dst) = Value::Bool(!check!(self.objects.equal(&r!(a), &r!(b))))
+                    }
                     Op::Less { dst, a, b } => r!(dst) = Value::Bool(operate::less(&r!(a), &r!(b))),
                     Op::LessEqual { dst, a, b } => {
                         r!(dst) = Value::Bool(operate::less_or_equal(&r!(a), &r!(b)))
                     }
-                    Op::In { dst, a, b } => r!(dst) = Value::Bool(operate::contains(&r!(b), &r!(a))),
+                    Op::In { dst, a, b } => r!(dst) = Value::Bool(check!(operate::contains(&r!(b), &r!(a)))),
 
                     Op::Jump { to } => pc = to as usize,
                     Op::JumpIf { a, to } => {
@@ -264,11 +268,11 @@ impl Vm {
                     }
                     Op::TestEqual { a, b } => test!(match (&r!(a), &r!(b)) {
                         (Value::Int(a), Value::Int(b)) => a == b,
-                        (a, b) => self.objects.equal(a, b),
+                        (a, b) => check!(self.objects.equal(a, b)),
                     }),
                     Op::TestNotEqual { a, b } => test!(match (&r!(a), &r!(b)) {
                         (Value::Int(a), Value::Int(b)) => a != b,
-                        (a, b) => !self.objects.equal(a, b),
+                        (a, b) => !check!(self.objects.equal(a, b)),
                     }),
                     Op::TestLess { a, b } => test!(match (&r!(a), &r!(b)) {
                         (Value::Int(a), Value::Int(b)) => a < b,
@@ -299,7 +303,7 @@ impl Vm {
                         let mut dict = Dict::new();
                         for at in 0..usize::from(count) {
                             let place = usize::from(start) + 2 * at;
-                            let key = operate::key_of(&regs[place]);
+                            let key = check!(operate::key_of(&regs[place]));
                             dict.insert(key, std::mem::take(&mut regs[place + 1]));
                         }
                         keep!(dst, Value::dict(dict));
@@ -322,7 +326,7 @@ impl Vm {
                         }
                     }
                     Op::Put { dict, key, src } => {
-                        let (key, value) = (operate::key_of(&r!(key)), r!(src).clone());
+                        let (key, value) = (check!(operate::key_of(&r!(key))), r!(src).clone());
                         check!(self.meter.charge(40));
                         if let Value::Dict(dict) = &mut r!(dict) {
                             Arc::make_mut(dict).insert(key, value);
@@ -339,16 +343,15 @@ impl Vm {
                         }
                     }
                     Op::Join { dst, start, count } => {
-                        use std::fmt::Write;
                         let mut text = String::new();
                         let from = usize::from(start);
                         for value in &mut regs[from..from + usize::from(count)] {
                             match &*value {
                                 Value::Str(part) => text.push_str(part.as_str()),
-                                other => {
-                                    let shown = self.objects.shown(other);
-                                    let _ = write!(text, "{shown}");
-                                }
+                                other => match self.objects.shown(other, self.meter.memory_limit) {
+                                    Some(shown) => text.push_str(&shown),
+                                    None => fail!(Fault::Limit(Limit::Memory(self.meter.memory_limit))),
+                                },
                             }
                             *value = Value::Nil;
                         }
@@ -698,11 +701,13 @@ impl Vm {
     }
 }
 
-fn is_shared(value: &Value) -> bool {
+/// Whether somebody else has it too.
+pub(super) fn is_shared(value: &Value) -> bool {
     match value {
         Value::Str(inner) => Arc::strong_count(inner) > 1,
         Value::List(inner) => Arc::strong_count(inner) > 1,
         Value::Dict(inner) => Arc::strong_count(inner) > 1,
+        Value::Set(inner) => Arc::strong_count(inner) > 1,
         Value::Struct(inner) => Arc::strong_count(inner) > 1,
         _ => false,
     }

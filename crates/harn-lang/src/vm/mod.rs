@@ -15,7 +15,7 @@ mod special;
 mod tasks;
 mod unwind;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::builtins::Meter;
@@ -106,7 +106,8 @@ pub struct TraceEntry {
 pub struct Vm {
     program: Arc<Program>,
     globals: Vec<Value>,
-    fibres: HashMap<u32, Fibre>,
+    /// In order, so that nothing depends on chance.
+    fibres: BTreeMap<u32, Fibre>,
     ready: VecDeque<u32>,
     next_fibre: u32,
     objects: Objects,
@@ -120,7 +121,7 @@ pub struct Vm {
     dropped: Vec<u64>,
     next_call: u64,
     /// Who waits for which answer.
-    waiting: HashMap<u64, Waiter>,
+    waiting: BTreeMap<u64, Waiter>,
     methods: call::MethodCache,
     result: Option<Result<Value, Failure>>,
     rng: crate::builtins::Rng,
@@ -149,7 +150,7 @@ impl Vm {
         let methods = call::MethodCache::new(program.names.len());
         Self {
             globals,
-            fibres: HashMap::from([(MAIN, main)]),
+            fibres: BTreeMap::from([(MAIN, main)]),
             ready: VecDeque::from([MAIN]),
             next_fibre: 1,
             objects: Objects::default(),
@@ -161,7 +162,7 @@ impl Vm {
             calls: Vec::new(),
             dropped: Vec::new(),
             next_call: 1,
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             methods,
             result: None,
             rng: crate::builtins::Rng::new(seed),
@@ -285,17 +286,13 @@ impl Vm {
 
     /// Nobody can go on, and no answer is outstanding: whoever waits is told.
     fn deadlock(&mut self) {
-        let mut ids: Vec<u32> = self.fibres.keys().copied().collect();
-        ids.sort_unstable();
-        let Some(id) = ids.first() else {
+        let Some((id, fibre)) = self.fibres.iter_mut().next() else {
             self.result = Some(Ok(Value::Nil));
             return;
         };
-        if let Some(fibre) = self.fibres.get_mut(id) {
-            fibre.wait = None;
-            fibre.injected = Some(Fault::Runtime("deadlock: every task waits for another one".into()));
-            self.ready.push_back(*id);
-        }
+        fibre.wait = None;
+        fibre.injected = Some(Fault::Runtime("deadlock: every task waits for another one".into()));
+        self.ready.push_back(*id);
     }
 
     fn new_call(&mut self, waiter: Waiter, key: String, builtin: &'static str, args: Vec<Value>) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fibre::Coroutine;
 use super::{Output, Vm};
 use crate::fault::Fault;
-use crate::value::{Handle, HandleKind, Value};
+use crate::value::{Handle, HandleKind, Value, printed_within};
 
 #[derive(Debug)]
 pub enum Object {
@@ -126,30 +126,31 @@ impl Objects {
     }
 
     /// `==`, which for atomics compares what they hold.
-    pub fn equal(&self, a: &Value, b: &Value) -> bool {
+    pub fn equal(&self, a: &Value, b: &Value) -> Result<bool, Fault> {
         if let (Value::Handle(a), Value::Handle(b)) = (a, b)
             && let (Some(Object::Atomic(a)), Some(Object::Atomic(b))) = (self.get(a.id), self.get(b.id))
         {
-            return a == b;
+            return Ok(a == b);
         }
-        a == b
+        super::operate::equal(a, b)
     }
 
     /// The printed form, which for some things depends on how they are now.
-    pub fn shown(&self, value: &Value) -> String {
+    /// None if it is longer than so many bytes.
+    pub fn shown(&self, value: &Value, limit: u64) -> Option<String> {
         if let Value::Handle(handle) = value {
             match self.get(handle.id) {
-                Some(Object::Atomic(number)) => return format!("<atomic:{number}>"),
+                Some(Object::Atomic(number)) => return Some(format!("<atomic:{number}>")),
                 Some(Object::Generator(generator)) if generator.is_done => {
-                    return match handle.kind {
+                    return Some(match handle.kind {
                         HandleKind::Iter => "<iter (exhausted)>".into(),
                         kind => format!("<{} (done)>", kind.type_name()),
-                    };
+                    });
                 }
                 _ => {}
             }
         }
-        value.display()
+        printed_within(value, usize::try_from(limit).unwrap_or(usize::MAX))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::fault::Fault;
-use crate::value::{Text, Value, compare};
+use crate::fault::{Fault, Limit};
+use crate::value::{Text, Value, compare, printed_within};
 
 pub fn add(a: &Value, b: &Value) -> Result<Value, Fault> {
     Ok(match (a, b) {
@@ -130,25 +130,36 @@ pub fn less_or_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-pub fn contains(container: &Value, item: &Value) -> bool {
-    match container {
-        Value::List(list) => list.contains(item),
+pub fn contains(container: &Value, item: &Value) -> Result<bool, Fault> {
+    Ok(match container {
+        Value::List(list) => {
+            let mut parts = COMPARED;
+            for other in list.iter() {
+                if other.equals_within(item, &mut parts).ok_or(TOO_MANY_PARTS)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
         Value::Set(set) => set.contains(item),
-        Value::Dict(dict) => match item {
-            Value::Str(key) => dict.has(key.as_str()),
-            other => dict.has(&other.display()),
-        },
-        Value::Str(text) => match item {
-            Value::Str(part) => text.as_str().contains(part.as_str()),
-            other => text.as_str().contains(&other.display()),
-        },
+        Value::Dict(dict) => dict.has(key_of(item)?.as_str()),
+        Value::Str(text) => text.as_str().contains(key_of(item)?.as_str()),
         Value::Range(range) => match item {
             Value::Int(value) => range.contains(*value),
             Value::Float(value) => value.fract() == 0.0 && range.contains(*value as i64),
             _ => false,
         },
         _ => false,
-    }
+    })
+}
+
+/// So many parts of two values are compared before it is given up.
+const COMPARED: u64 = 50_000_000;
+const TOO_MANY_PARTS: Fault = Fault::Limit(Limit::Comparison(COMPARED));
+
+pub fn equal(a: &Value, b: &Value) -> Result<bool, Fault> {
+    let mut parts = COMPARED;
+    a.equals_within(b, &mut parts).ok_or(TOO_MANY_PARTS)
 }
 
 /// The place of an index that may count from the end.
@@ -163,7 +174,7 @@ pub fn index(object: &Value, index: &Value) -> Result<Value, Fault> {
             Ok(place(*at, list.len()).map(|at| list[at].clone()).unwrap_or_default())
         }
         (Value::Dict(dict), Value::Str(key)) => Ok(dict.get(key.as_str()).cloned().unwrap_or_default()),
-        (Value::Dict(dict), key) => Ok(dict.get(&key.display()).cloned().unwrap_or_default()),
+        (Value::Dict(dict), key) => Ok(dict.get(key_of(key)?.as_str()).cloned().unwrap_or_default()),
         (Value::Str(text), Value::Int(at)) => {
             let found = place(*at, text.chars());
             Ok(found.map(|at| Value::str(text.slice(at, at + 1))).unwrap_or_default())
@@ -263,11 +274,11 @@ pub fn set_index(object: &mut Value, index: &Value, value: Value) -> Result<(), 
             Arc::make_mut(list).set(at, value);
         }
         Value::Dict(dict) => {
-            let key = key_of(index);
+            let key = key_of(index)?;
             Arc::make_mut(dict).insert(key, value);
         }
         Value::Struct(object) => {
-            let key = key_of(index);
+            let key = key_of(index)?;
             Arc::make_mut(object).fields.insert(key, value);
         }
         _ => {}
@@ -275,10 +286,16 @@ pub fn set_index(object: &mut Value, index: &Value, value: Value) -> Result<(), 
     Ok(())
 }
 
-pub fn key_of(value: &Value) -> Arc<Text> {
+/// The longest printed form that can be a key.
+const KEY_LIMIT: usize = 1 << 20;
+
+pub fn key_of(value: &Value) -> Result<Arc<Text>, Fault> {
     match value {
-        Value::Str(text) => Arc::clone(text),
-        other => Arc::new(Text::new(other.display())),
+        Value::Str(text) => Ok(Arc::clone(text)),
+        other => match printed_within(other, KEY_LIMIT) {
+            Some(text) => Ok(Arc::new(Text::new(text))),
+            None => Err(Fault::Limit(Limit::Key(KEY_LIMIT as u64))),
+        },
     }
 }
 
@@ -311,8 +328,8 @@ pub fn set_path(object: &mut Value, path: &[Value], value: Value) -> Result<(), 
                 };
                 Arc::make_mut(list).item_mut(found, depth)
             }
-            Value::Dict(dict) => Arc::make_mut(dict).entry(key_of(key), depth),
-            Value::Struct(object) => Arc::make_mut(object).fields.entry(key_of(key), depth),
+            Value::Dict(dict) => Arc::make_mut(dict).entry(key_of(key)?, depth),
+            Value::Struct(object) => Arc::make_mut(object).fields.entry(key_of(key)?, depth),
             other => {
                 return Err(Fault::Type(format!("cannot set property `{key}` on {}", other.type_name())));
             }

@@ -8,7 +8,7 @@ use super::fibre::Fibre;
 use super::object::{ChannelState, Object};
 use super::{Channel, Vm, Waiter};
 use crate::bytecode::Reg;
-use crate::fault::Fault;
+use crate::fault::{Fault, Limit};
 use crate::value::{HandleKind, Value};
 
 /// What all tasks of a program share besides channels and atomics.
@@ -82,11 +82,11 @@ impl Vm {
     fn special(&mut self, fibre: &mut Fibre, name: &'static str, args: &[Value]) -> Result<Done, Fault> {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         Ok(match name {
-            "log" => self.say(fibre, Channel::Out, format!("[harn] {}\n", self.objects.shown(&arg(0))))?,
-            "print" => self.say(fibre, Channel::Out, self.objects.shown(&arg(0)))?,
-            "println" => self.say(fibre, Channel::Out, format!("{}\n", self.objects.shown(&arg(0))))?,
-            "eprint" => self.say(fibre, Channel::Error, self.objects.shown(&arg(0)))?,
-            "eprintln" => self.say(fibre, Channel::Error, format!("{}\n", self.objects.shown(&arg(0))))?,
+            "log" => self.say(fibre, Channel::Out, "[harn] ", &arg(0), "\n")?,
+            "print" => self.say(fibre, Channel::Out, "", &arg(0), "")?,
+            "println" => self.say(fibre, Channel::Out, "", &arg(0), "\n")?,
+            "eprint" => self.say(fibre, Channel::Error, "", &arg(0), "")?,
+            "eprintln" => self.say(fibre, Channel::Error, "", &arg(0), "\n")?,
             "await" => return self.await_task(fibre, &arg(0)),
             "cancel" => {
                 if let Value::Handle(handle) = arg(0)
@@ -192,7 +192,7 @@ impl Vm {
             "runtime_context_set" => {
                 let context = Arc::make_mut(&mut fibre.context);
                 let before = context.get(&arg(0).display()).cloned().unwrap_or_default();
-                context.insert(super::operate::key_of(&arg(0)), arg(1));
+                context.insert(super::operate::key_of(&arg(0))?, arg(1));
                 before.into()
             }
             "runtime_context_get" => {
@@ -230,8 +230,17 @@ impl Vm {
         })
     }
 
-    fn say(&mut self, fibre: &mut Fibre, to: Channel, text: String) -> Result<Done, Fault> {
-        self.print(fibre, to, text)?;
+    fn say(
+        &mut self,
+        fibre: &mut Fibre,
+        to: Channel,
+        before: &str,
+        value: &Value,
+        after: &str,
+    ) -> Result<Done, Fault> {
+        let limit = Fault::Limit(Limit::Output(self.limits.output));
+        let shown = self.objects.shown(value, self.output_left).ok_or(limit)?;
+        self.print(fibre, to, format!("{before}{shown}{after}"))?;
         Ok(Value::Nil.into())
     }
 

@@ -92,8 +92,7 @@ impl Vm {
     pub(super) fn finish(&mut self, result: Result<Value, Failure>) {
         self.fibres.clear();
         self.ready.clear();
-        let left: Vec<u64> = self.waiting.drain().map(|(call, _)| call).collect();
-        self.dropped.extend(left);
+        self.dropped.extend(std::mem::take(&mut self.waiting).into_keys());
         self.result = Some(result);
     }
 
