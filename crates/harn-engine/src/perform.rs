@@ -82,6 +82,10 @@ pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRe
     match outcome {
         Ok(Ok(mut answer)) => {
             make_ids_unique(&mut answer, &request.messages);
+            // What a provider's tool found is treated like what one of ours finds.
+            for output in answer.provider_tools.iter_mut().filter_map(|used| used.output.as_mut()) {
+                harn_policy::redact_value(output);
+            }
             Completion::Model { answer }
         }
         Ok(Err(error)) => {

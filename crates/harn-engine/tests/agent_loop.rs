@@ -2,76 +2,22 @@
 //! order always give the same.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::sync::Arc;
+mod records;
 
-use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Thinking, Thought, Usage};
+use harn_core::Failure;
+use harn_core::chat::{ChatMessage, ModelAnswer, StopReason, Thought, Usage};
 use harn_core::message::{Message, MessageInput};
-use harn_core::run::{Completion, Effect, EffectKey, Limits, Manifest, Program, Request, RunRecord, Step};
+use harn_core::run::{Completion, Effect, EffectKey, Program, Request, RunRecord, Step};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
-use harn_core::{AutonomyTier, Failure, MessageTag, Timestamp};
-use harn_engine::agent::{AgentLoop, PROGRAM, SEMANTICS};
-use harn_engine::tools::Registry;
+use harn_engine::agent::AgentLoop;
 use serde_json::{Map, json};
 
 fn record(max_model_calls: u32, history: Vec<Message>) -> RunRecord {
-    record_with(max_model_calls, 1_000_000, history)
-}
-
-fn record_with(max_model_calls: u32, context_window: u64, history: Vec<Message>) -> RunRecord {
-    let manifest = Manifest {
-        program: PROGRAM.into(),
-        semantics: SEMANTICS,
-        model: ModelRef { provider: "test".into(), model: "m".into() },
-        tier: AutonomyTier::ActAuto,
-        limits: Limits {
-            max_model_calls,
-            max_output_tokens: 100,
-            context_window,
-            budget: Default::default(),
-        },
-        seed: 1,
-        root: None,
-        system_prompt: String::new(),
-        tools: String::new(),
-        history_up_to: 0,
-        compacted: None,
-        prices: None,
-        thinking: Thinking::Auto,
-        chosen_by: Default::default(),
-        fallbacks: Vec::new(),
-        fallback_on: Vec::new(),
-        mutation: None,
-    };
-    let tools = Registry::builtin().specs();
-    let (task_id, session_id) = ("task_1".into(), "session_1".into());
-    RunRecord {
-        task_id,
-        session_id,
-        manifest,
-        system_prompt: Arc::from("s"),
-        tools,
-        summary: None,
-        history,
-        journal: Vec::new(),
-    }
-}
-
-fn message(input: MessageInput) -> Message {
-    Message {
-        id: "message_1".into(),
-        object: MessageTag::Tag,
-        created_at: Timestamp::from_millis(0),
-        updated_at: Timestamp::from_millis(0),
-        metadata: Map::new(),
-        session_id: None,
-        task_id: None,
-        role: input.role,
-        parts: input.parts,
-    }
+    records::record(max_model_calls, 1_000_000, history)
 }
 
 fn said(text: &str) -> Message {
-    message(MessageInput::user(text))
+    records::message(MessageInput::user(text))
 }
 
 fn answer(text: &str, calls: &[(&str, &str)], stop: StopReason) -> Completion {
@@ -320,7 +266,7 @@ fn a_cancelled_call_in_the_history_gets_a_result_that_says_so() {
     let answered = json!({ "role": "tool", "parts": [
         { "type": "tool_result", "tool_call_id": "y", "output": "text", "status": "ok", "visibility": "public" },
     ] });
-    let history = [asked, answered].map(|input| message(serde_json::from_value(input).unwrap()));
+    let history = [asked, answered].map(|input| records::message(serde_json::from_value(input).unwrap()));
     let mut program = AgentLoop::new(&record(9, [history.to_vec(), vec![said("go on")]].concat()));
     program.start();
     let step = program.resume(&EffectKey::new("inbox", "before_model", 1), &inbox(&[]));
@@ -346,7 +292,7 @@ fn key(text: &str) -> EffectKey {
 /// A long talk of which the last turn is short, in a window that it fills.
 fn long_talk() -> RunRecord {
     let long = |n: usize| said(&format!("{n} see artifact_01JZ0123456789 {}", "word ".repeat(3000)));
-    record_with(9, 24_000, vec![long(1), long(2), long(3), long(4), long(5), said("and now?")])
+    records::record(9, 24_000, vec![long(1), long(2), long(3), long(4), long(5), said("and now?")])
 }
 
 fn request_of(step: Step) -> Request {
@@ -401,7 +347,7 @@ fn a_summary_that_fails_is_replaced_by_a_plain_word_and_a_denied_compaction_chan
 #[test]
 fn a_call_is_never_parted_from_its_result() {
     let filler = "word ".repeat(12_000);
-    let mut program = AgentLoop::new(&record_with(9, 24_000, vec![said("hello")]));
+    let mut program = AgentLoop::new(&records::record(9, 24_000, vec![said("hello")]));
     program.start();
     program.resume(&key("inbox:before_model:1"), &inbox(&[]));
     program.resume(&key("llm:main:1"), &answer("", &[("a", "read_file")], ToolUse));

@@ -1,66 +1,21 @@
 //! What people and tools show, as the agent loop passes it on: by reference, and counted when it decides to compact.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::sync::Arc;
+mod records;
 
-use harn_core::chat::{ChatMessage, Media, MediaSource, ModelAnswer, ModelRef, StopReason};
-use harn_core::message::{Message, Part, Role, Visibility};
-use harn_core::run::{Completion, EffectKey, Limits, Manifest, Program, Request, RunRecord, Step};
+use harn_core::chat::{ChatMessage, Media, MediaSource, ModelAnswer, StopReason};
+use harn_core::message::{Message, MessageInput, Part, Role, Visibility};
+use harn_core::run::{Completion, EffectKey, Program, Request, RunRecord, Step};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
-use harn_core::{AutonomyTier, MessageTag, Timestamp};
-use harn_engine::agent::{AgentLoop, PROGRAM, SEMANTICS};
-use harn_engine::tools::Registry;
+use harn_engine::agent::AgentLoop;
 use serde_json::{Map, json};
 
 fn record(context_window: u64, history: Vec<Message>) -> RunRecord {
-    let manifest = Manifest {
-        program: PROGRAM.into(),
-        semantics: SEMANTICS,
-        model: ModelRef { provider: "test".into(), model: "m".into() },
-        tier: AutonomyTier::ActAuto,
-        limits: Limits {
-            max_model_calls: 9,
-            max_output_tokens: 100,
-            context_window,
-            budget: Default::default(),
-        },
-        seed: 1,
-        root: None,
-        system_prompt: String::new(),
-        tools: String::new(),
-        history_up_to: 0,
-        compacted: None,
-        prices: None,
-        thinking: Default::default(),
-        chosen_by: Default::default(),
-        fallbacks: Vec::new(),
-        fallback_on: Vec::new(),
-        mutation: None,
-    };
-    RunRecord {
-        task_id: "task_1".into(),
-        session_id: "session_1".into(),
-        manifest,
-        system_prompt: Arc::from("s"),
-        tools: Registry::builtin().specs(),
-        summary: None,
-        history,
-        journal: Vec::new(),
-    }
+    records::record(9, context_window, history)
 }
 
 fn message(parts: Vec<Part>) -> Message {
-    Message {
-        id: "message_1".into(),
-        object: MessageTag::Tag,
-        created_at: Timestamp::from_millis(0),
-        updated_at: Timestamp::from_millis(0),
-        metadata: Map::new(),
-        session_id: None,
-        task_id: None,
-        role: Role::User,
-        parts,
-    }
+    records::message(MessageInput { role: Role::User, parts, metadata: Map::new() })
 }
 
 fn image(id: &str, mime_type: &str, visibility: Visibility) -> Part {

@@ -2,15 +2,16 @@
 //! that it stays with it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod records;
+
 use std::sync::Arc;
 
+use harn_core::Failure;
 use harn_core::chat::{ModelAnswer, ModelRef, StopReason, Thinking, Usage};
-use harn_core::message::{Message, MessageInput};
+use harn_core::message::MessageInput;
 use harn_core::route::{FallbackOn, Route};
-use harn_core::run::{Completion, EffectKey, Limits, Manifest, Program, Request, RunRecord, Step};
-use harn_core::{AutonomyTier, Failure, MessageTag, Timestamp};
-use harn_engine::agent::{AgentLoop, PROGRAM, SEMANTICS};
-use serde_json::Map;
+use harn_core::run::{Completion, EffectKey, Program, Request, RunRecord, Step};
+use harn_engine::agent::AgentLoop;
 
 fn model(name: &str) -> ModelRef {
     ModelRef { provider: "test".into(), model: name.into() }
@@ -22,54 +23,14 @@ fn route((name, context_window): (&str, u64)) -> Route {
 
 /// A run of the model `first`, whose window has 100,000 tokens, with these fallbacks.
 fn record(fallbacks: &[(&str, u64)], text: &str) -> RunRecord {
-    let manifest = Manifest {
-        program: PROGRAM.into(),
-        semantics: SEMANTICS,
-        model: model("first"),
-        tier: AutonomyTier::ActAuto,
-        limits: Limits {
-            max_model_calls: 3,
-            max_output_tokens: 100,
-            context_window: 100_000,
-            budget: Default::default(),
-        },
-        seed: 1,
-        root: None,
-        system_prompt: String::new(),
-        tools: String::new(),
-        history_up_to: 0,
-        compacted: None,
-        prices: None,
-        thinking: Thinking::High,
-        chosen_by: Default::default(),
-        fallbacks: fallbacks.iter().copied().map(route).collect(),
-        fallback_on: FallbackOn::ALL.to_vec(),
-        mutation: None,
-    };
-    let message = |text: &str| {
-        let MessageInput { role, parts, .. } = MessageInput::user(text);
-        Message {
-            id: "message_1".into(),
-            object: MessageTag::Tag,
-            created_at: Timestamp::from_millis(0),
-            updated_at: Timestamp::from_millis(0),
-            metadata: Map::new(),
-            session_id: None,
-            task_id: None,
-            role,
-            parts,
-        }
-    };
-    RunRecord {
-        task_id: "task_1".into(),
-        session_id: "session_1".into(),
-        manifest,
-        system_prompt: Arc::from("s"),
-        tools: Arc::from([]),
-        summary: None,
-        history: vec![message(text), message(text), message("and now?")],
-        journal: Vec::new(),
-    }
+    let history = [text, text, "and now?"].map(|text| records::message(MessageInput::user(text)));
+    let mut record = records::record(3, 100_000, history.into());
+    record.tools = Arc::from([]);
+    let manifest = &mut record.manifest;
+    (manifest.model, manifest.thinking) = (model("first"), Thinking::High);
+    manifest.fallbacks = fallbacks.iter().copied().map(route).collect();
+    manifest.fallback_on = FallbackOn::ALL.to_vec();
+    record
 }
 
 fn failed(code: &str) -> Completion {

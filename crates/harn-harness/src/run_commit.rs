@@ -1,6 +1,6 @@
 //! One commit of a driver: what it reports becomes journal entries and events, under policy and budget.
 
-use harn_core::chat::{ModelRef, Thinking};
+use harn_core::chat::{ModelRef, ProviderToolUse, Thinking};
 use harn_core::decision::PathFact;
 use harn_core::message::ToolStatus;
 use harn_core::run::{
@@ -22,6 +22,9 @@ use crate::projection::{InboxItem, Phase, RunState};
 use crate::requests::{ask_approval, ask_question, manifest};
 use crate::runs::Facts;
 use crate::tx::{Place, Tx, kind, payload};
+
+/// Who ran a tool that none of ours ran.
+const PROVIDER: &str = "provider_native";
 
 pub(crate) struct RunCommit<'a, 'b> {
     harness: &'a Harness,
@@ -274,10 +277,13 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             Completion::Model { answer } => {
                 let parts = answer_parts(&answer.text, &answer.tool_calls);
                 // A summary is no part of the conversation; it is told by the compaction.
-                if !parts.is_empty() && !key.as_str().starts_with("llm:compact:") {
+                let message = if !parts.is_empty() && !key.as_str().starts_with("llm:compact:") {
                     let input = MessageInput { role: Role::Assistant, parts, metadata: Map::new() };
-                    append_message(self.tx, &self.session, Some(&self.task), input)?;
-                }
+                    Some(append_message(self.tx, &self.session, Some(&self.task), input)?)
+                } else {
+                    None
+                };
+                self.provider_tools(key, &answer.provider_tools, message.as_ref())?;
                 let cost = spent.and_then(|spent| spent.micro_usd);
                 let body =
                     json!({ "usage": answer.usage, "stop_reason": answer.stop, "cost_micro_usd": cost });
@@ -292,6 +298,29 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             }
             Completion::Tool { result } => self.tool_completed(key, result),
         }
+    }
+
+    /// Tools that the provider ran on its side: they have happened, and are told as such.
+    fn provider_tools(
+        &mut self,
+        key: &EffectKey,
+        used: &[ProviderToolUse],
+        message: Option<&Message>,
+    ) -> Result<()> {
+        for (n, ProviderToolUse { name, input, output }) in used.iter().enumerate() {
+            let id = format!("{key}:{}", n + 1);
+            let input = if input.is_object() { input.clone() } else { json!({ "value": input }) };
+            let body = json!({ "tool_call_id": id, "name": name, "input": input, "executor": PROVIDER });
+            self.tool_event(EventKind::AgentToolUse, key, &id, body)?;
+            let Some(output) = output else { continue };
+            let mut body = json!({ "tool_call_id": id, "name": name, "status": ToolStatus::Ok,
+                                   "output": output, "executor": PROVIDER });
+            if let Some(message) = message {
+                body["message_id"] = json!(message.id);
+            }
+            self.tool_event(EventKind::AgentToolResult, key, &id, body)?;
+        }
+        Ok(())
     }
 
     fn tool_completed(&mut self, key: &EffectKey, result: &ToolResult) -> Result<()> {
