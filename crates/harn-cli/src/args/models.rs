@@ -53,7 +53,7 @@ pub enum ProvidersCommand {
     },
     /// Make one short call, which may cost a little, and say what came of it.
     Test {
-        /// The model, such as `sonnet` or `openai:gpt-5`; when absent, the one that new runs use.
+        /// The model, such as `sonnet` or `openai:gpt-5`, or a provider; when absent, the model that new runs use.
         selector: Option<String>,
         #[command(flatten)]
         catalog: CatalogArgs,

@@ -108,9 +108,21 @@ fn provider_cells(row: &Usability) -> [(Tone, String); 4] {
     ]
 }
 
+/// A provider is tested with its default model.
+fn model_of(catalog: &Catalog, selector: &str) -> Result<String> {
+    let Some(provider) = catalog.provider(selector) else { return Ok(selector.to_owned()) };
+    let id = &provider.id;
+    match &provider.default_model {
+        Some(model) => Ok(format!("{id}:{model}")),
+        None => Err(Problem::new(format!("the provider {id} has no default model"))
+            .hint(format!("name one of its models, as in `harn providers test {id}:MODEL`"))
+            .into()),
+    }
+}
+
 async fn test(catalog: &Catalog, selector: Option<&str>) -> Result<ExitCode> {
     let chosen = match selector {
-        Some(selector) => catalog.resolve(selector)?,
+        Some(selector) => catalog.resolve(&model_of(catalog, selector)?)?,
         None => catalog.default_for(&environment)?.map(|DefaultModel { model, .. }| model),
     };
     let Some(chosen) = chosen else {

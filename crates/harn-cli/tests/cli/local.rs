@@ -161,3 +161,18 @@ async fn nobody_is_asked_without_the_flag() {
     machine.run(&["models", "list", "--local"]).await;
     assert_eq!(*machine.ollama.asked.lock().unwrap(), ["/api/tags", "/api/ps"]);
 }
+
+#[test]
+fn a_provider_is_tested_with_its_default_model() {
+    let project = Project::new();
+    let said = |args: &[&str], env: &[(&str, &str)]| {
+        let output = project.command(args).envs(env.iter().copied()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let nowhere = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")];
+    let told = said(&["providers", "test", "anthropic"], &nowhere);
+    assert!(told.starts_with("error: anthropic:claude-sonnet-5-5 gave no answer\n"), "{told}");
+    let told = said(&["providers", "test", "ollama"], &[]);
+    assert!(told.contains("harn providers test ollama:MODEL"), "{told}");
+}
