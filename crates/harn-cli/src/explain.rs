@@ -3,6 +3,7 @@
 mod table;
 
 use harn_core::decision::RiskLabel;
+use harn_lang::problem::{Code, Explanation};
 
 use table::{ERRORS, EXITS, FAILURES};
 
@@ -17,6 +18,8 @@ pub enum Kind {
     Risk,
     /// What a command ends with.
     Exit,
+    /// Under an error or a warning in a script.
+    Script,
 }
 
 impl Kind {
@@ -26,6 +29,7 @@ impl Kind {
             Self::Failure => "failure of a task",
             Self::Risk => "risk label of a decision",
             Self::Exit => "exit code",
+            Self::Script => "problem of a script",
         }
     }
 }
@@ -48,7 +52,12 @@ pub fn all() -> Vec<Entry> {
         causes: "the call itself; `harn policy explain EVENT` shows what policy saw of it",
         to_do: "nothing, if you agree; a rule in [permissions] of harn.toml can allow, ask about or deny such calls",
     });
-    ERRORS.iter().chain(FAILURES).copied().chain(risks).chain(EXITS.iter().copied()).collect()
+    let scripts = Code::ALL.iter().map(|code| {
+        let Explanation { meaning, causes, to_do } = code.explanation();
+        Entry { kind: Kind::Script, code: code.id(), meaning, causes, to_do }
+    });
+    let fixed = |entries: &'static [Entry]| entries.iter().copied();
+    fixed(ERRORS).chain(fixed(FAILURES)).chain(risks).chain(fixed(EXITS)).chain(scripts).collect()
 }
 
 /// The entries of this code; one word may be met in several places.

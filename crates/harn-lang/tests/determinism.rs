@@ -23,7 +23,7 @@ fn compiled(text: &str) -> Arc<Program> {
     let source = Source { name: "test.harn".into(), text: text.into() };
     match compile(source, &NoModules, &Settings::default()) {
         Ok(program) => Arc::new(program),
-        Err(failed) => panic!("{:?}", failed.errors),
+        Err(failed) => panic!("{:?}", failed.all),
     }
 }
 

@@ -59,7 +59,7 @@ impl<'a> Compiler<'a> {
                 "Cannot redeclare immutable variable '{}' in the same scope (use 'var' for mutable bindings)",
                 name.name
             );
-            self.error(name.span, message);
+            self.error(Code::Redeclared, name.span, message);
         }
         Some(register)
     }
@@ -70,7 +70,11 @@ impl<'a> Compiler<'a> {
             _ => target,
         };
         let Some(root) = free::root(target) else {
-            return self.error(target.span, "Only a variable, a field or an item can be assigned to");
+            return self.error(
+                Code::Syntax,
+                target.span,
+                "Only a variable, a field or an item can be assigned to",
+            );
         };
         let mark = self.state().next;
         match self.meaning(root) {
@@ -200,7 +204,7 @@ impl<'a> Compiler<'a> {
         }
         let src = self.new_value(target, op, value);
         let Ok(count) = u8::try_from(keys.len()) else {
-            return self.error(target.span, "Too many fields in one assignment");
+            return self.error(Code::TooLarge, target.span, "Too many fields in one assignment");
         };
         self.emit(Op::SetPath { object: register, path, src, count });
     }

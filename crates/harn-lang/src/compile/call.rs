@@ -144,7 +144,7 @@ impl<'a> Compiler<'a> {
         let start = self.state().take_registers(1 + args.len());
         self.expr(object, start);
         if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
-            self.error(method.span, "A method call cannot spread its arguments");
+            self.error(Code::Misplaced, method.span, "A method call cannot spread its arguments");
         }
         for (offset, arg) in args.iter().enumerate() {
             let (Element::Plain(value) | Element::Spread(value)) = arg;

@@ -181,7 +181,7 @@ impl<'a> Compiler<'a> {
         let params = params.iter().map(|param| param.name.name.clone()).collect();
         self.program.functions.push(Compiled { name: name.clone(), params, ..Compiled::default() });
         u16::try_from(self.program.functions.len() - 1).unwrap_or_else(|_| {
-            self.error(Span::default(), "The program has too many functions");
+            self.error(Code::TooLarge, Span::default(), "The program has too many functions");
             0
         })
     }
@@ -252,7 +252,11 @@ impl<'a> Compiler<'a> {
     pub(crate) fn end_function(&mut self, number: u16) {
         if let Some(state) = self.stack.pop() {
             if state.is_too_large {
-                self.error(Span::default(), format!("The function {} is too large", state.function.name));
+                self.error(
+                    Code::TooLarge,
+                    Span::default(),
+                    format!("The function {} is too large", state.function.name),
+                );
             }
             let captures = u16::try_from(state.captures.len()).unwrap_or(u16::MAX);
             self.program.functions[usize::from(number)] =
@@ -306,7 +310,7 @@ impl<'a> Compiler<'a> {
             if !self.state().captures.is_empty() {
                 let message =
                     format!("The method {} cannot use variables of the code around it", ast.name.name);
-                self.error(ast.name.span, message);
+                self.error(Code::Misplaced, ast.name.span, message);
             }
             self.end_function(number);
         }

@@ -111,6 +111,7 @@ impl<'a> Compiler<'a> {
             ExprKind::TryStar(inner) => {
                 if self.stack.len() == 1 && !self.is_in_pipeline {
                     self.error(
+                        Code::Misplaced,
                         expr.span,
                         "try* requires an enclosing function (fn, tool, or pipeline) so the rethrow has a target",
                     );

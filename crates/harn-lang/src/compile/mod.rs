@@ -22,10 +22,12 @@ mod statement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use crate::modules::{Loader, NoModules};
 pub use check::{ParamCheck, Wanted, WantedField};
-pub use module::{CompileError, Failed, Loader, NoModules, Settings, compile};
+pub use module::{Settings, check, compile};
 
 use crate::bytecode::{Op, Program, Reg};
+use crate::problem::{Code, Problem};
 use crate::syntax::ast::Name;
 use crate::syntax::span::Span;
 use crate::value::{Text, Value};
@@ -48,7 +50,7 @@ pub(crate) struct Compiler<'a> {
     is_prelude: bool,
     is_entry: bool,
     is_in_pipeline: bool,
-    errors: Vec<CompileError>,
+    problems: Vec<Problem>,
     next_id: u32,
     names: HashMap<Arc<str>, u16>,
     texts: HashMap<Arc<str>, u32>,
@@ -70,9 +72,8 @@ impl<'a> Compiler<'a> {
         self.state().emit(op)
     }
 
-    fn error(&mut self, span: Span, message: impl Into<String>) {
-        let error = CompileError { message: message.into(), span, module: self.module };
-        self.errors.push(error);
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.problems.push(Problem::new(code, message, span, self.module));
     }
 
     fn new_id(&mut self) -> u32 {
@@ -86,7 +87,7 @@ impl<'a> Compiler<'a> {
             return *known;
         }
         let number = u16::try_from(self.program.names.len()).unwrap_or_else(|_| {
-            self.error(Span::default(), "The program has too many different names");
+            self.error(Code::TooLarge, Span::default(), "The program has too many different names");
             0
         });
         self.program.names.push(Arc::new(Text::new(name)));

@@ -1,4 +1,4 @@
-//! Modules: what a program is made of, what it imports, and where it begins.
+//! A program of several modules: what they give to each other, and where it begins.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,39 +7,9 @@ use super::function::{Binding, FunctionState, Place};
 use super::names::Meaning;
 use super::*;
 use crate::bytecode::{Program, Source};
+use crate::modules::{Loader, Module, Modules, order};
+use crate::problem::Problems;
 use crate::syntax::ast::*;
-use crate::syntax::{Parsed, parse};
-
-/// Where the text of an imported module comes from.
-pub trait Loader {
-    /// The name and the text of a module, as seen from the one that imports it. The error says why there is none.
-    fn load(&self, path: &str, from: &str) -> Result<Source, String>;
-}
-
-/// For programs that import nothing but the standard modules.
-pub struct NoModules;
-
-impl Loader for NoModules {
-    fn load(&self, path: &str, _from: &str) -> Result<Source, String> {
-        Err(format!("Import error: cannot read '{path}': there are no files here"))
-    }
-}
-
-/// Why a program cannot be compiled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CompileError {
-    pub message: String,
-    pub span: Span,
-    /// The number of the source.
-    pub module: u16,
-}
-
-/// A module that was read, and the modules that it imports, by path.
-struct Loaded {
-    source: Source,
-    parsed: Parsed,
-    imports: HashMap<Arc<str>, usize>,
-}
 
 /// What a module gives to others.
 #[derive(Clone, Default)]
@@ -67,16 +37,27 @@ pub struct Settings {
     pub pipeline: Option<Name>,
 }
 
-/// Compiles a program and all that it imports.
-pub fn compile(entry: Source, loader: &dyn Loader, settings: &Settings) -> Result<Program, Failed> {
+/// Compiles a program and all that it imports. Fails with its errors, if it has any.
+pub fn compile(entry: Source, loader: &dyn Loader, settings: &Settings) -> Result<Program, Problems> {
+    let (program, problems) = examine(entry, loader, settings);
+    match program {
+        Some(program) => Ok(program),
+        None => Err(problems),
+    }
+}
+
+/// Everything that is wrong with a program, warnings too.
+pub fn check(entry: Source, loader: &dyn Loader, settings: &Settings) -> Problems {
+    examine(entry, loader, settings).1
+}
+
+/// The program, if it has no errors, and what is wrong with it.
+fn examine(entry: Source, loader: &dyn Loader, settings: &Settings) -> (Option<Program>, Problems) {
     let prelude = Source { name: "prelude".into(), text: crate::prelude::SOURCE.into() };
-    let mut reader = Reader { loader, modules: Vec::new(), errors: Vec::new(), known: HashMap::new() };
-    reader.read(prelude);
-    reader.read(entry);
-    let Reader { modules, errors, .. } = reader;
+    let Modules { modules, problems: mut all } = Modules::read(prelude, entry, loader);
     let sources: Vec<Source> = modules.iter().map(|module| module.source.clone()).collect();
-    if !errors.is_empty() {
-        return Err(Failed { errors, sources });
+    if !all.is_empty() {
+        return (None, Problems { all, sources });
     }
     let mut compiler = Compiler::new(settings);
     compiler.program.sources.clone_from(&sources);
@@ -88,94 +69,9 @@ pub fn compile(entry: Source, loader: &dyn Loader, settings: &Settings) -> Resul
         inits.push(number);
     }
     compiler.program.entry = inits.last().copied().unwrap_or(0);
-    match compiler.errors.is_empty() {
-        true => Ok(compiler.program),
-        false => Err(Failed { errors: compiler.errors, sources }),
-    }
-}
-
-/// Why compiling failed, with the sources that the errors point into.
-#[derive(Clone, Debug)]
-pub struct Failed {
-    pub errors: Vec<CompileError>,
-    pub sources: Vec<Source>,
-}
-
-struct Reader<'l> {
-    loader: &'l dyn Loader,
-    modules: Vec<Loaded>,
-    known: HashMap<Arc<str>, usize>,
-    errors: Vec<CompileError>,
-}
-
-impl Reader<'_> {
-    /// Reads a module and whatever it imports, without recursion.
-    fn read(&mut self, source: Source) {
-        let mut waiting = vec![self.add(source)];
-        while let Some(at) = waiting.pop() {
-            let module = u16::try_from(at).unwrap_or(u16::MAX);
-            let wanted: Vec<(Arc<str>, Span)> = (self.modules[at].parsed.module.body.iter())
-                .filter_map(|stmt| match &stmt.kind {
-                    StmtKind::Import(import) => Some((import.path.clone(), import.path_span)),
-                    _ => None,
-                })
-                .collect();
-            for (path, span) in wanted {
-                let from = self.modules[at].source.name.clone();
-                let source = match crate::stdlib::source(&path) {
-                    Some(source) => source,
-                    None => self.loader.load(&path, &from),
-                };
-                match source {
-                    Ok(source) => {
-                        let known = self.known.get(&source.name).copied();
-                        let target = known.unwrap_or_else(|| {
-                            let target = self.add(source);
-                            waiting.push(target);
-                            target
-                        });
-                        self.modules[at].imports.insert(path, target);
-                    }
-                    Err(message) => self.errors.push(CompileError { message, span, module }),
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, source: Source) -> usize {
-        let parsed = parse(&source.text);
-        let at = self.modules.len();
-        let module = u16::try_from(at).unwrap_or(u16::MAX);
-        let errors = parsed.errors.iter();
-        self.errors.extend(errors.map(|error| CompileError {
-            message: error.message.clone(),
-            span: error.span,
-            module,
-        }));
-        self.known.insert(source.name.clone(), at);
-        self.modules.push(Loaded { source, parsed, imports: HashMap::new() });
-        at
-    }
-}
-
-/// The prelude first, the entry last, every other module after what it imports; cycles are ignored.
-fn order(modules: &[Loaded]) -> Vec<usize> {
-    let mut done = vec![false; modules.len()];
-    let mut order = Vec::new();
-    for root in [0, 1] {
-        let mut path = vec![(root, false)];
-        while let Some((at, is_left)) = path.pop() {
-            if is_left {
-                order.push(at);
-            } else if !std::mem::replace(&mut done[at], true) {
-                path.push((at, true));
-                let mut next: Vec<usize> = modules[at].imports.values().copied().collect();
-                next.sort_unstable();
-                path.extend(next.into_iter().rev().map(|at| (at, false)));
-            }
-        }
-    }
-    order
+    all.append(&mut compiler.problems);
+    let program = (!all.iter().any(Problem::is_error)).then_some(compiler.program);
+    (program, Problems { all, sources })
 }
 
 impl<'a> Compiler<'a> {
@@ -194,7 +90,7 @@ impl<'a> Compiler<'a> {
             is_prelude: false,
             is_in_pipeline: false,
             is_entry: false,
-            errors: Vec::new(),
+            problems: Vec::new(),
             next_id: 0,
             names: HashMap::new(),
             texts: HashMap::new(),
@@ -208,7 +104,7 @@ impl<'a> Compiler<'a> {
     fn module(
         &mut self,
         at: usize,
-        loaded: &'a Loaded,
+        loaded: &'a Module,
         exports: &mut [Option<Exports>],
         is_entry: bool,
         settings: &Settings,
@@ -266,7 +162,11 @@ impl<'a> Compiler<'a> {
         let out = self.state().take_register();
         let Some(chosen) = chosen else {
             if let Some(name) = &settings.pipeline {
-                self.error(Span::default(), format!("There is no pipeline named '{name}'"));
+                self.error(
+                    Code::UnknownName,
+                    Span::default(),
+                    format!("There is no pipeline named '{name}'"),
+                );
             }
             self.statements(body, Some(out));
             self.emit(Op::Return { src: out });
@@ -352,7 +252,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Brings in what is imported; gives what is passed on.
-    fn imports(&mut self, loaded: &'a Loaded, exports: &[Option<Exports>]) -> Vec<(Name, u16)> {
+    fn imports(&mut self, loaded: &'a Module, exports: &[Option<Exports>]) -> Vec<(Name, u16)> {
         let own: Vec<&Name> = (loaded.parsed.module.body.iter())
             .filter_map(|stmt| match &stmt.kind {
                 StmtKind::Decl(Decl { kind: DeclKind::Function(function), .. }) => Some(&function.name.name),
@@ -376,13 +276,14 @@ impl<'a> Compiler<'a> {
                          disambiguate: import {{ {name} }} from \"...\"",
                         import.path
                     );
-                    self.error(import.path_span, message);
+                    self.error(Code::Import, import.path_span, message);
                     continue;
                 }
                 self.define(&name, Place::Function(number), false);
                 if import.public {
                     if passed_on.iter().any(|(known, other)| *known == name && *other != number) {
                         self.error(
+                            Code::Import,
                             import.path_span,
                             format!("Re-export collision: '{name}' is exported twice"),
                         );
@@ -403,7 +304,7 @@ impl<'a> Compiler<'a> {
                 None if name.name.starts_with(char::is_uppercase) => {}
                 None => {
                     let message = format!("Import error: '{}' is not defined in {}", name.name, import.path);
-                    self.error(name.span, message);
+                    self.error(Code::Import, name.span, message);
                 }
             }
         }

@@ -188,7 +188,7 @@ impl<'a> Compiler<'a> {
     fn leave_loop(&mut self, span: Span, is_break: bool) {
         let Some(depth) = self.state().loops.last().map(|inner| inner.cleanups) else {
             let word = if is_break { "break" } else { "continue" };
-            return self.error(span, format!("{word} outside of loop"));
+            return self.error(Code::Misplaced, span, format!("{word} outside of loop"));
         };
         self.leave(depth);
         if is_break {

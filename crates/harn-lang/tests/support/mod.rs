@@ -26,7 +26,7 @@ pub fn run_with(text: &str, limits: Limits) -> Ran {
     let program = match compile(source, &NoModules, &Settings::default()) {
         Ok(program) => program,
         Err(failed) => {
-            let messages: Vec<String> = failed.errors.iter().map(|error| error.message.clone()).collect();
+            let messages: Vec<String> = failed.all.iter().map(|problem| problem.message.clone()).collect();
             return Ran { output: String::new(), result: Err(messages.join("\n")) };
         }
     };

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use harn_lang::compile::{Settings, compile};
+use harn_lang::compile::{Settings, check as check_program};
 use serde_json::json;
 
 use super::diagnostic::Diagnostic;
@@ -16,19 +16,15 @@ use crate::output::counted;
 pub fn check(args: &ScriptsArgs) -> Result<ExitCode> {
     let files = scripts(&args.paths)?;
     let mut found = Vec::new();
-    let mut count = 0;
+    let mut has_errors = false;
     for file in &files {
         let settings = Settings { host_names: host::names(), pipeline: None };
-        let Err(failed) = compile(read(file)?, &Beside, &settings) else { continue };
-        for error in &failed.errors {
-            let Some(source) = failed.sources.get(usize::from(error.module)) else { continue };
-            let diagnostic =
-                Diagnostic { message: &error.message, source, span: error.span, notes: Vec::new() };
-            count += 1;
+        let problems = check_program(read(file)?, &Beside, &settings);
+        for problem in &problems.all {
+            has_errors |= problem.is_error();
+            let diagnostic = Diagnostic::of(problem, &problems.sources);
             if args.json {
-                let at = diagnostic.position();
-                found.push(json!({ "file": &*source.name, "line": at.line, "column": at.column,
-                                   "severity": "error", "message": error.message }));
+                found.push(diagnostic.as_json(problem));
             } else {
                 diagnostic.say();
             }
@@ -36,8 +32,8 @@ pub fn check(args: &ScriptsArgs) -> Result<ExitCode> {
     }
     if args.json {
         say_json(&json!(found));
-    } else if count == 0 {
+    } else if !has_errors {
         say(format_args!("{} without errors", counted(files.len() as u64, "script")));
     }
-    Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if has_errors { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,25 +1,47 @@
 //! How an error in a script is shown: the words, the place, and the line with a mark under it.
 
 use harn_lang::bytecode::Source;
+use harn_lang::problem::{Problem, Severity};
 use harn_lang::syntax::span::{LineIndex, Position, Span};
 
 use crate::output::{plain, warn_line};
 
 /// Something that is wrong at a place of a source.
 pub struct Diagnostic<'a> {
+    pub severity: Severity,
     pub message: &'a str,
     pub source: &'a Source,
     pub span: Span,
     pub notes: Vec<String>,
 }
 
-impl Diagnostic<'_> {
+impl<'a> Diagnostic<'a> {
+    /// With what to do about it, and where to read more.
+    pub fn of(problem: &'a Problem, sources: &'a [Source]) -> Self {
+        let mut notes: Vec<String> = problem.help.iter().map(|help| format!("help: {help}")).collect();
+        notes.push(format!("see: harn explain {}", problem.code.id()));
+        Self {
+            severity: problem.code.severity(),
+            message: &problem.message,
+            source: &sources[usize::from(problem.module).min(sources.len() - 1)],
+            span: problem.span,
+            notes,
+        }
+    }
+
     pub fn position(&self) -> Position {
         LineIndex::new(&self.source.text).position(&self.source.text, self.span.start)
     }
 
+    pub fn as_json(&self, problem: &Problem) -> serde_json::Value {
+        let at = self.position();
+        serde_json::json!({ "file": &*self.source.name, "line": at.line, "column": at.column,
+                            "severity": self.severity.name(), "code": problem.code.id(),
+                            "message": self.message, "help": problem.help })
+    }
+
     pub fn say(&self) {
-        warn_line(format_args!("error: {}", plain(self.message)));
+        warn_line(format_args!("{}: {}", self.severity.name(), plain(self.message)));
         let index = LineIndex::new(&self.source.text);
         let at = self.position();
         let number = at.line.to_string();

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use harn_lang::problem::Severity;
 
 use super::diagnostic::Diagnostic;
 use super::files::{read, scripts};
@@ -28,7 +29,14 @@ pub fn format(args: &FormatArgs) -> Result<ExitCode> {
                 is_fine = false;
                 for error in errors {
                     let notes = error.help.iter().map(|help| format!("help: {help}")).collect();
-                    Diagnostic { message: &error.message, source: &source, span: error.span, notes }.say();
+                    Diagnostic {
+                        severity: Severity::Error,
+                        message: &error.message,
+                        source: &source,
+                        span: error.span,
+                        notes,
+                    }
+                    .say();
                 }
             }
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use harn_lang::bytecode::{Program, Source};
 use harn_lang::compile::{Settings, compile};
+use harn_lang::problem::Severity;
 use harn_lang::syntax::span::{LineIndex, Span};
 use harn_lang::value::Value;
 use harn_lang::vm::{Channel, Failure, Limits, Output, State, Vm};
@@ -28,13 +29,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let settings = Settings { host_names: host::names(), pipeline: None };
     let program = match compile(source, &Beside, &settings) {
         Ok(program) => Arc::new(program),
-        Err(failed) => {
-            for error in &failed.errors {
-                if let Some(source) = failed.sources.get(usize::from(error.module)) {
-                    let notes = Vec::new();
-                    Diagnostic { message: &error.message, source, span: error.span, notes }.say();
-                }
-            }
+        Err(problems) => {
+            problems.all.iter().for_each(|problem| Diagnostic::of(problem, &problems.sources).say());
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -112,5 +108,5 @@ fn say_failure(failure: &Failure, program: &Program) {
         }
     }
     let span = Span::new(place.offset, place.offset);
-    Diagnostic { message: &message, source, span, notes }.say();
+    Diagnostic { severity: Severity::Error, message: &message, source, span, notes }.say();
 }
