@@ -1,5 +1,6 @@
 //! Tasks for people who work on Harn. `cargo xtask --help` lists them.
 
+mod fuzz;
 mod interop;
 
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ enum Task {
     /// Installs them from npm and PyPI into target/interop, in the versions of crates/xtask/interop.
     #[command(subcommand)]
     Interop(Interop),
+    /// Lets the fuzzer loose on the language. Needs cargo-fuzz and a nightly compiler.
+    Fuzz(fuzz::Fuzz),
 }
 
 #[derive(Subcommand)]
@@ -32,6 +35,8 @@ enum Interop {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
-    let Task::Interop(Interop::Models) = Arguments::parse().task;
-    interop::models().await
+    match Arguments::parse().task {
+        Task::Interop(Interop::Models) => interop::models().await,
+        Task::Fuzz(args) => fuzz::run(&args),
+    }
 }

@@ -132,9 +132,7 @@ impl<'a> Compiler<'a> {
             };
         }
         match self.meaning(name) {
-            Meaning::Captured { id, .. } => {
-                vec![(self.stack[top].snapshots.get(&id).copied().unwrap_or(id), false)]
-            }
+            Meaning::Captured { id, .. } => vec![(id, false)],
             Meaning::Local(at) => self.locals[at].captures.iter().map(|id| (*id, false)).collect(),
             _ => Vec::new(),
         }
