@@ -14,13 +14,13 @@ mod tools;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub use keys::KeysCommand;
 pub use log::LogCommand;
 pub use models::{CatalogArgs, ModelsCommand, ProvidersCommand};
 pub use policy::{CheckArgs, PolicyCommand};
-pub use script::{FormatArgs, RunArgs, ScriptsArgs};
+pub use script::{FormatArgs, NewArgs, ProgramsArgs, RunArgs, ScriptsArgs, TestArgs};
 pub use serve::ServeArgs;
 pub use sessions::{SessionsCommand, WorkspacesCommand};
 pub use target::TargetArgs;
@@ -58,18 +58,49 @@ pub enum ColorChoice {
     Never,
 }
 
+impl Harn {
+    /// What was said, where `harn FILE.harn ARGS` says `harn run FILE.harn -- ARGS`. So scripts may begin with
+    /// `#!/usr/bin/env harn`.
+    pub fn said() -> Self {
+        let said = std::env::args_os().collect();
+        Self::parse_from(with_run(said, |name| {
+            name == "help" || Self::command().get_subcommands().any(|known| known.get_name() == name)
+        }))
+    }
+}
+
+fn with_run(mut said: Vec<OsString>, is_command: impl Fn(&OsString) -> bool) -> Vec<OsString> {
+    let Some(first) = said.get(1) else { return said };
+    let path = std::path::Path::new(first);
+    let is_script = path.extension().is_some_and(|ending| ending == "harn") || path.is_file();
+    if first.as_encoded_bytes().starts_with(b"-") || !is_script || is_command(first) {
+        return said;
+    }
+    if said.len() > 2 && said[2] != "--" {
+        said.insert(2, "--".into());
+    }
+    said.insert(1, "run".into());
+    said
+}
+
 #[derive(Subcommand)]
 pub enum Command {
     /// Serve the Harn Agents Protocol (REST and SSE) from this folder.
     Serve(ServeArgs),
     /// Give an agent a task and watch it at work.
     Task(TaskArgs),
-    /// Run a script, or code given with -e.
+    /// Run a script, or code given with -e. `harn FILE.harn ARGS` does the same.
     Run(RunArgs),
-    /// Look for errors in scripts without running them. Types are not checked yet.
+    /// Look for errors in scripts, also of types, without running them.
     Check(ScriptsArgs),
     /// Bring scripts into their usual form.
     Fmt(FormatArgs),
+    /// Run the tests of scripts; or check programs, or a server, against what they are to do.
+    Test(TestArgs),
+    /// Try the language line by line.
+    Repl,
+    /// Make a folder with a script that runs, and tests for it.
+    New(NewArgs),
     /// List, show, answer, cancel and watch tasks.
     Tasks {
         #[command(subcommand)]
@@ -118,11 +149,6 @@ pub enum Command {
     Explain {
         /// Such as `resource_not_found`, `budget_exhausted`, `destructive` or `20`; without one, all are listed.
         code: Option<String>,
-    },
-    /// Check servers against the protocol.
-    Test {
-        #[command(subcommand)]
-        command: TestCommand,
     },
     /// Print a completion script for a shell.
     Completions {

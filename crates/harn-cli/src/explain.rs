@@ -1,10 +1,12 @@
 //! What the codes of Harn mean, in one table: errors of the API, failures of tasks, risk labels, exit codes.
 
+mod examples;
 mod table;
 
 use harn_core::decision::RiskLabel;
 use harn_lang::problem::{Code, Explanation};
 
+pub use examples::{Example, example};
 use table::{ERRORS, EXITS, FAILURES};
 
 /// Where a code is met.

@@ -17,13 +17,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
 
-use args::Command;
+use args::{Command, TestCommand};
 
 /// Parses the arguments, runs the command, and says what went wrong in words with a cause and a next step.
 pub fn main() -> ExitCode {
-    let args = args::Harn::parse();
+    let args = args::Harn::said();
     if let Command::Guard { args } = args.command {
         // Kept apart: the guardian must start fast and owns nothing of the harness.
         return harn_engine::guard::main(args);
@@ -62,7 +61,13 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Log { command } => commands::log::run(command),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Explain { code } => commands::explain::run(code.as_deref()),
-        Command::Test { command } => commands::conformance::run(command),
+        Command::Test(args) => match &args.command {
+            None => commands::script::test(&args),
+            Some(TestCommand::Conformance(args)) => commands::script::conformance(args),
+            Some(TestCommand::AgentsConformance(args)) => commands::conformance::run(args),
+        },
+        Command::Repl => commands::script::repl(),
+        Command::New(args) => commands::script::new(&args),
         Command::Completions { shell } => commands::shell::completions(shell),
         Command::Man { out } => commands::shell::man(out.as_deref()),
         Command::Guard { .. } => Ok(ExitCode::SUCCESS),

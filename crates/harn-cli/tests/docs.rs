@@ -58,6 +58,46 @@ fn the_table_of_events_is_the_code_s() {
     assert!(std::fs::read_to_string(&file).unwrap_or_default() == page, "run with UPDATE_DOCS=1");
 }
 
+fn std_page() -> String {
+    let mut page = String::from(
+        "# Standard modules\n\nThey are part of `harn` and need no files. A program that imports none of them pays for \
+         none. How imports work is told in\n[modules.md](modules.md). This page is generated from the sources of the \
+         modules: `UPDATE_DOCS=1 cargo test -p harn-cli --test docs`.\n\n\
+         ```harn\nimport \"std/math\"\nimport { truncate_head_tail } from \"std/text\"\n\n\
+         println(percentile([1, 2, 3, 4, 5], 90))\nprintln(kmeans([[1, 1], [9, 9], [1, 2]], 2).assignments)\n\
+         println(truncate_head_tail(\"a\\nb\\nc\\nd\\ne\", 1))\n```\n\n\
+         ```text\n4.6\n[0, 1, 0]\na\n... (3 lines omitted) ...\ne\n```\n\n| module | |\n|---|---|\n",
+    );
+    let modules = harn_lang::stdlib::modules();
+    for module in &modules {
+        let anchor = module.name.replace('/', "");
+        writeln!(page, "| [`{}`](#{anchor}) | {} |", module.name, module.doc.replace('\n', " ")).unwrap();
+    }
+    for module in &modules {
+        write!(page, "\n## {}\n\n{}\n", module.name, module.doc).unwrap();
+        for function in &module.functions {
+            write!(page, "\n### `{}`\n\n{}\n", function.signature, function.doc).unwrap();
+        }
+        if !module.types.is_empty() {
+            page.push_str("\n| type | |\n|---|---|\n");
+        }
+        for alias in &module.types {
+            writeln!(page, "| `{}` | {} |", alias.name, alias.doc.replace('\n', " ")).unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn the_page_of_standard_modules_is_the_code_s() {
+    let file = docs().join("language/std.md");
+    let page = std_page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&file, &page).unwrap();
+    }
+    assert!(std::fs::read_to_string(&file).unwrap_or_default() == page, "run with UPDATE_DOCS=1");
+}
+
 #[test]
 fn every_kind_with_a_cause_has_a_schema_and_no_other() {
     let caused: BTreeSet<String> = EventKind::ALL

@@ -81,6 +81,11 @@ pub enum Op {
         a: Reg,
         b: Reg,
     },
+    SubtractInt {
+        dst: Reg,
+        a: Reg,
+        value: i16,
+    },
     Multiply {
         dst: Reg,
         a: Reg,
@@ -95,6 +100,11 @@ pub enum Op {
         dst: Reg,
         a: Reg,
         b: Reg,
+    },
+    ModuloInt {
+        dst: Reg,
+        a: Reg,
+        value: i16,
     },
     Power {
         dst: Reg,
@@ -113,6 +123,11 @@ pub enum Op {
         dst: Reg,
         a: Reg,
         b: Reg,
+    },
+    EqualInt {
+        dst: Reg,
+        a: Reg,
+        value: i16,
     },
     NotEqual {
         dst: Reg,
@@ -179,6 +194,14 @@ pub enum Op {
         a: Reg,
         value: i16,
     },
+    TestMoreInt {
+        a: Reg,
+        value: i16,
+    },
+    TestEqualInt {
+        a: Reg,
+        value: i16,
+    },
     /// Goes on where the caller gave this argument; else jumps to the code of its default.
     TestGiven {
         index: u16,
@@ -190,11 +213,14 @@ pub enum Op {
         start: Reg,
         count: u16,
     },
-    /// Keys and values in turn.
+    EmptyDict {
+        dst: Reg,
+    },
+    /// A dict of known keys: the values stand in the order of the keys.
     Dict {
         dst: Reg,
         start: Reg,
-        count: u16,
+        keys: u16,
     },
     Push {
         list: Reg,
@@ -284,6 +310,12 @@ pub enum Op {
         src: Reg,
         count: u8,
     },
+    /// As `SetPath`, where all keys are names.
+    SetFields {
+        object: Reg,
+        keys: u16,
+        src: Reg,
+    },
 
     /// Takes a dict apart: fails unless it is one.
     WantDict {
@@ -355,6 +387,12 @@ pub enum Op {
         start: Reg,
         name: u16,
         count: u8,
+    },
+    /// The arguments are the items of the list behind the receiver.
+    MethodList {
+        dst: Reg,
+        start: Reg,
+        name: u16,
     },
     /// `x = x.m(...)`: the receiver is taken from `dst`, to be changed in place if `m` is a builtin.
     MethodInPlace {
@@ -468,7 +506,7 @@ pub enum Op {
 }
 
 /// A function of a program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Function {
     pub name: Arc<str>,
     pub params: Arc<[Arc<str>]>,
@@ -487,6 +525,20 @@ pub struct Function {
     pub is_prelude: bool,
 }
 
+impl Function {
+    /// The steps that a call of it takes, its loops and calls apart: not every one is made in every call.
+    #[inline(always)]
+    pub fn cost(&self) -> i64 {
+        self.code.len().min(64) as i64
+    }
+
+    /// Whether so many arguments are just what it wants: they are its first registers as they are.
+    #[inline(always)]
+    pub fn fits(&self, given: u8) -> bool {
+        usize::from(given) == self.params.len() && !self.has_rest && self.kind == FunctionKind::Plain
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FunctionKind {
     #[default]
@@ -498,23 +550,33 @@ pub enum FunctionKind {
 }
 
 /// A variant of an enum, with so many fields.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VariantShape {
     pub name: Arc<str>,
     pub variant: Arc<str>,
     pub fields: u16,
 }
 
+/// A method that a program declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnMethod {
+    pub function: u16,
+    /// The variable that holds it, if it uses variables of the code around it.
+    pub closure: Option<u32>,
+}
+
 /// A compiled program: everything that is reachable from its entry.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Program {
     pub functions: Vec<Function>,
     pub constants: Vec<Value>,
     pub names: Vec<Arc<Text>>,
     pub variants: Vec<VariantShape>,
+    /// The keys of dicts that are written down, in their order, and the fields that assignments follow.
+    pub key_lists: Vec<Box<[Arc<Text>]>>,
     pub checks: Vec<crate::compile::ParamCheck>,
-    /// Methods of structs: the type and the method by name, and the function.
-    pub methods: std::collections::HashMap<(Arc<str>, Arc<str>), u16>,
+    /// Methods of structs and enums, by the type and their name.
+    pub methods: std::collections::HashMap<(Arc<str>, Arc<str>), OwnMethod>,
     /// Functions of the prelude, by name.
     pub prelude: std::collections::HashMap<Arc<str>, u16>,
     /// How many variables modules have.

@@ -46,7 +46,7 @@ impl Fault {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Thrown(value) => write!(f, "Thrown: {value}"),
+            Self::Thrown(value) => write!(f, "Thrown: {}", value.display()),
             Self::Type(message) => write!(f, "Type error: {message}"),
             Self::Runtime(message) => write!(f, "Runtime error: {message}"),
             Self::Plain(message) => f.write_str(message),

@@ -46,6 +46,20 @@ impl Modules {
     }
 }
 
+impl Modules {
+    /// A program, and as much of the prelude as it can reach.
+    pub fn of_program(entry: Source, loader: &dyn Loader) -> Self {
+        let nothing = Source { name: "prelude".into(), text: "".into() };
+        let mut all = Self::read(nothing, entry, loader);
+        if let Some((prelude, others)) = all.modules.split_first_mut() {
+            let text = crate::prelude::reached(others.iter().map(|module| &*module.source.text));
+            prelude.source.text = text.into();
+            prelude.parsed = parse(&prelude.source.text);
+        }
+        all
+    }
+}
+
 struct Reader<'l> {
     loader: &'l dyn Loader,
     modules: Vec<Module>,

@@ -59,6 +59,25 @@ pub enum Code {
     Immutable,
     Misplaced,
     TooLarge,
+    TypeMismatch,
+    Operands,
+    NonExhaustive,
+    UnknownCall,
+    UnknownStruct,
+    Constraint,
+    Variance,
+    TypeArguments,
+    UnknownType,
+    UnknownVariable,
+    HostCall,
+    UnknownField,
+    UnknownVariant,
+    MissingField,
+    Arity,
+    Deprecated,
+    UnknownAttribute,
+    UnreachableCode,
+    PipelineReturnType,
 }
 
 impl Code {
@@ -70,6 +89,25 @@ impl Code {
         Self::Immutable,
         Self::Misplaced,
         Self::TooLarge,
+        Self::TypeMismatch,
+        Self::Operands,
+        Self::NonExhaustive,
+        Self::UnknownCall,
+        Self::UnknownStruct,
+        Self::Constraint,
+        Self::Variance,
+        Self::TypeArguments,
+        Self::UnknownType,
+        Self::UnknownVariable,
+        Self::HostCall,
+        Self::UnknownField,
+        Self::UnknownVariant,
+        Self::MissingField,
+        Self::Arity,
+        Self::Deprecated,
+        Self::UnknownAttribute,
+        Self::UnreachableCode,
+        Self::PipelineReturnType,
     ];
 
     pub fn id(self) -> &'static str {
@@ -81,11 +119,43 @@ impl Code {
             Self::Immutable => "immutable",
             Self::Misplaced => "misplaced",
             Self::TooLarge => "too-large",
+            Self::TypeMismatch => "type-mismatch",
+            Self::Operands => "operands",
+            Self::NonExhaustive => "non-exhaustive",
+            Self::UnknownCall => "unknown-call",
+            Self::UnknownStruct => "unknown-struct",
+            Self::Constraint => "constraint",
+            Self::Variance => "variance",
+            Self::TypeArguments => "type-arguments",
+            Self::UnknownType => "unknown-type",
+            Self::UnknownVariable => "unknown-variable",
+            Self::HostCall => "host-call",
+            Self::UnknownField => "unknown-field",
+            Self::UnknownVariant => "unknown-variant",
+            Self::MissingField => "missing-field",
+            Self::Arity => "arity",
+            Self::Deprecated => "deprecated",
+            Self::UnknownAttribute => "unknown-attribute",
+            Self::UnreachableCode => "unreachable-code",
+            Self::PipelineReturnType => "pipeline-return-type",
         }
     }
 
     pub fn severity(self) -> Severity {
-        Severity::Error
+        match self {
+            Self::UnknownType
+            | Self::UnknownVariable
+            | Self::HostCall
+            | Self::UnknownField
+            | Self::UnknownVariant
+            | Self::MissingField
+            | Self::Arity
+            | Self::Deprecated
+            | Self::UnknownAttribute
+            | Self::UnreachableCode
+            | Self::PipelineReturnType => Severity::Warning,
+            _ => Severity::Error,
+        }
     }
 
     /// What it means, what it comes from, and what to do.
@@ -126,6 +196,101 @@ impl Code {
                 "the program is larger than a program may be",
                 "generated code with more names, functions or registers than there are numbers for them",
                 "split it into modules or smaller functions",
+            ),
+            Self::TypeMismatch => (
+                "a value is of another type than is wanted there",
+                "an annotation that says something else, an argument in the wrong place, a value that may be nil",
+                "convert the value, look at what it is before using it, or correct the annotation",
+            ),
+            Self::Operands => (
+                "an operator is used on values that it does not take",
+                "a number and a text joined with `+`, arithmetic on something that is not a number",
+                "convert one of them with `to_string`, `to_int` or `to_float`, or put values into a text with `${...}`",
+            ),
+            Self::NonExhaustive => (
+                "a `match`, or code that ends in `unreachable()`, does not handle every case",
+                "a variant or a literal that was added to the type later, an arm that was forgotten",
+                "add an arm for each case that the message names, or `_ -> { ... }` for all others",
+            ),
+            Self::UnknownCall => (
+                "a function is called that nothing defines",
+                "a spelling mistake, an import that is missing, a function of another block",
+                "define it, import it, or take the name that the message suggests",
+            ),
+            Self::UnknownStruct => (
+                "a struct is made that nothing declares",
+                "a spelling mistake, or a declaration that is missing",
+                "declare it with `struct`, or take the name that the message suggests",
+            ),
+            Self::Constraint => (
+                "a type does not have what a `where` wants of it",
+                "a method that is missing, or one with other parameters or another result",
+                "add the method in an `impl` of the type, or pass something else",
+            ),
+            Self::Variance => (
+                "a type parameter that is declared `in` or `out` stands where the other is needed",
+                "`out T` as the type of a parameter, `in T` as the type of a result",
+                "leave out `in` or `out`, or move the parameter",
+            ),
+            Self::TypeArguments => (
+                "the type parameters of a function do not go together with a call of it",
+                "arguments of different types for the same parameter, too many or too few types between `<` and `>`",
+                "pass arguments that agree, or write the types that are meant: `f<int>(...)`",
+            ),
+            Self::UnknownType => (
+                "an annotation names a type that nothing declares; it is not checked",
+                "a spelling mistake, or an import that is missing",
+                "declare it, import it, or take the name that is suggested",
+            ),
+            Self::UnknownVariable => (
+                "a variable is used that nothing declares here; the program fails when it gets there",
+                "a spelling mistake, a variable of another block, a use before the declaration",
+                "declare it before it is used, or take the name that is suggested",
+            ),
+            Self::HostCall => (
+                "a function is called that only the host could provide",
+                "a spelling mistake, or a host that offers more than the language",
+                "look whether the host has it; otherwise define or import it",
+            ),
+            Self::UnknownField => (
+                "a struct has no field of this name; reading it gives nil",
+                "a spelling mistake, or a field that was renamed",
+                "take a name that the struct has, or add the field to it",
+            ),
+            Self::UnknownVariant => (
+                "an enum has no variant of this name",
+                "a spelling mistake, or a variant that was renamed",
+                "take a name that the enum has, or add the variant to it",
+            ),
+            Self::MissingField => (
+                "a struct is made without all of its fields; those that are missing are nil",
+                "a field that was added to the struct later",
+                "give the field, or mark it with `?` in the struct",
+            ),
+            Self::Arity => (
+                "a function is called with more or fewer arguments than it takes",
+                "a parameter that was added or removed",
+                "pass what the function takes; missing arguments are nil, surplus ones are not used",
+            ),
+            Self::Deprecated => (
+                "a function is called that is going to be removed",
+                "an `@deprecated` on its declaration",
+                "call what the message names instead",
+            ),
+            Self::UnknownAttribute => (
+                "an attribute has no meaning",
+                "a spelling mistake, or an attribute of another version",
+                "take a name that exists, or leave it out",
+            ),
+            Self::UnreachableCode => (
+                "code is never reached",
+                "a `return`, `throw`, `break` or `continue` before it",
+                "remove it, or move it before what leaves the block",
+            ),
+            Self::PipelineReturnType => (
+                "a public pipeline does not say what it returns",
+                "a pipeline that is called through a protocol, without `-> Type`",
+                "write the type, so that the checker compares every `return` with it",
             ),
         };
         Explanation { meaning, causes, to_do }

@@ -47,6 +47,14 @@ fn json() {
 fn jq() {
     check(&[
         ("jq({a: {b: 1}}, '.')", "[{a: {b: 1}}]"),
+        (
+            "jq([1, 2, 3], 'map(if . < 2 then \"low\" elif . == 2 then \"two\" else . end)')",
+            "[[low, two, 3]]",
+        ),
+        ("jq(1, 'if . > 1 then 5 end')", "[1]"),
+        ("jq(1, 'if . then 2')", "Thrown: jq: expected 'end' before 'the end' in 'if . then 2'"),
+        ("jq('foobar', 'ltrimstr(\"foo\"), rtrimstr(\"bar\"), ltrimstr(\"x\")')", "[bar, foo, foobar]"),
+        ("jq(['a1', 'b'], '.[] | test(\"[0-9]\")')", "[true, false]"),
         ("jq({a: {b: 1}}, '.a.b')", "[1]"),
         ("jq({a: 1}, '.x.y')", "[nil]"),
         ("jq([1, 2, 3], '.[]')", "[1, 2, 3]"),
@@ -97,6 +105,15 @@ fn yaml_and_toml() {
     check(&[
         ("yaml_parse('a: 1\\nb:\\n  - x\\n  - true\\n  - 1.5\\n')", "{a: 1, b: [x, true, 1.5]}"),
         ("yaml_parse('')", "nil"),
+        ("yaml_parse('[y, no, on, Yes, true, ~]')", "[y, no, on, Yes, true, nil]"),
+        (
+            "yaml_parse('a: 1\\na: 2')",
+            "Thrown: YAML parse error: duplicate mapping key: a at line 2, column 1",
+        ),
+        (
+            "yaml_parse('--- 1\\n--- 2')",
+            "Thrown: YAML parse error: more than one document at line 2, column 5",
+        ),
         ("yaml_parse('1: x')", "{1: x}"),
         (
             "yaml_parse(yaml_stringify({a: [1, 'x: y', nil], b: {c: 2.5}}))",
@@ -273,6 +290,7 @@ fn templates() {
             "1 x 7 8",
         ),
         ("render_string('{{ missing }}|{{ a.missing }}|', {a: {}})", "{{ missing }}||"),
+        ("render_string('{{ if xs | length > 1 and xs | first == 7 }}y{{ end }}', {xs: [7, 8]})", "y"),
         (
             "render_string('{{ name | upper }} {{ name | default: \"?\" }} {{ no | default: \"?\" }}', {name: 'ann'})",
             "ANN ann ?",

@@ -247,6 +247,25 @@ fn skills() {
         ("json_pointer(skill_find(ONE, 'deploy'), '/name')", "deploy"),
         ("skill_find(ONE, 'x')", "nil"),
         ("skill_describe(ONE)", "- deploy: "),
+        ("skills_catalog_entries(ONE)", "[{description: , name: deploy, when_to_use: }]"),
+        ("skills_catalog_entries()", "[]"),
+        (
+            "skills_catalog_entries(skill_define(ONE, 'a', {short: 's', description: 'd', when_to_use: 'w'}))",
+            "[{description: s, name: a, when_to_use: w}, {description: , name: deploy, when_to_use: }]",
+        ),
+        ("render_always_on_catalog()", ""),
+        (
+            "render_always_on_catalog(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}))",
+            "- a: d Use when: w\n- deploy: ",
+        ),
+        (
+            "render_always_on_catalog(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}), 20)",
+            "- a: d Use when: w\n- and 1 more",
+        ),
+        (
+            "render_always_on_catalog(5)",
+            "Thrown: render_always_on_catalog: first argument must be a skill registry (created with skill_registry())",
+        ),
         ("skill_count(skill_remove(ONE, 'deploy'))", "0"),
         ("skill_count(skill_select(ONE, ['x']))", "0"),
         ("skill_render(skill_find(ONE, 'deploy'), ['a', 'b'])", "Run a with a b for $$"),

@@ -95,23 +95,23 @@ fn signatures() {
 fn tokens() {
     check(&[
         (
-            "jwt_verify('HS256', jwt_sign('HS256', {sub: 'ann', n: 1}, 's3cret'), 's3cret')",
+            "__jwt_claims('HS256', jwt_sign('HS256', {sub: 'ann', n: 1}, 's3cret'), 's3cret')",
             "{n: 1, sub: ann}",
         ),
-        ("jwt_verify('HS384', jwt_sign('HS384', {a: 1}, 'k'), 'k')", "{a: 1}"),
-        ("jwt_verify('HS512', jwt_sign('HS512', {a: 1}, 'k'), 'k')", "{a: 1}"),
+        ("__jwt_claims('HS384', jwt_sign('HS384', {a: 1}, 'k'), 'k')", "{a: 1}"),
+        ("__jwt_claims('HS512', jwt_sign('HS512', {a: 1}, 'k'), 'k')", "{a: 1}"),
         (
-            "jwt_verify('HS256', jwt_sign('HS256', {}, 'k'), 'other')",
+            "__jwt_claims('HS256', jwt_sign('HS256', {}, 'k'), 'other')",
             "Thrown: jwt_verify: the signature does not hold",
         ),
         (
-            "jwt_verify('HS256', jwt_sign('HS512', {}, 'k'), 'k')",
+            "__jwt_claims('HS256', jwt_sign('HS512', {}, 'k'), 'k')",
             "Thrown: jwt_verify: the token is signed with HS512, expected HS256",
         ),
-        ("jwt_verify('HS256', 'a.b', 'k')", "Thrown: jwt_verify: this is no JSON web token"),
+        ("__jwt_claims('HS256', 'a.b', 'k')", "Thrown: jwt_verify: this is no JSON web token"),
         (
             "jwt_sign('none', {}, 'k')",
-            "Thrown: jwt_sign: unknown algorithm 'none', expected HS256, HS384, HS512 or EdDSA",
+            "Thrown: jwt_sign: unknown algorithm 'none', expected HS256, HS384, HS512, EdDSA, RS256 or ES256",
         ),
         ("jwt_sign('HS256', 1, 'k')", "Thrown: jwt_sign: claims must be a dict, got int"),
         (
@@ -135,8 +135,50 @@ fn tokens() {
             "{claims: nil, reason: missing_signature, valid: false}",
         ),
     ]);
-    let call = format!("jwt_verify('EdDSA', jwt_sign('EdDSA', {{a: 1}}, '{SEED}'), '{PUBLIC}')");
+    let call = format!("__jwt_claims('EdDSA', jwt_sign('EdDSA', {{a: 1}}, '{SEED}'), '{PUBLIC}')");
     assert_eq!(told(&call), "{a: 1}");
+}
+
+/// Made with `openssl genpkey`, for these tests only.
+const RSA: &str = include_str!("keys/rsa.pem");
+const RSA_PUBLIC: &str = include_str!("keys/rsa.pub");
+const ELLIPTIC: &str = include_str!("keys/ec.pem");
+const ELLIPTIC_SEC1: &str = include_str!("keys/ec_sec1.pem");
+const ELLIPTIC_PUBLIC: &str = include_str!("keys/ec.pub");
+/// Signed with `openssl dgst -sha256 -sign`.
+const SIGNED_ELSEWHERE: &str = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJhbm4ifQ.FqX60wW1IbO1oCWpSS_JpxRlbONnnmUkZSIm-bTLJDoQb6YtpwVBXGRP6-S9nEsHhzXa8sCt90cpBG7Axv2l8xMKvLum8v7hPbSSQTbW0PSAMhUbtajFT8ajyIjwZlCZvMBka7JUpt5bZYI5mGa_BS7hv30yVC-DxcsujuB5dNmuhKkW7OuxqLjXcJLNzDoCSGdw4heGHtBQfmZugfwzWtrb7AwJTBiaFK9CEuVPLuCDmlASe8hpuIWDmbnPmAS7TWm43WCH-csfEBOHiihV1LOc-_5A2sL2q2T_TgHdqaXAPESrugB0M3WV_AAIyCSFFeA4ijUkq-7yuN3_G9r3Gg";
+
+#[test]
+fn tokens_with_pairs_of_keys() {
+    let token = |algorithm: &str, key: &str| format!("jwt_sign('{algorithm}', {{sub: 'ann'}}, '{key}')");
+    let claims = |algorithm: &str, token: &str, key: &str| {
+        told(&format!("__jwt_claims('{algorithm}', {token}, '{key}')"))
+    };
+    assert_eq!(told(&token("RS256", RSA)), SIGNED_ELSEWHERE);
+    for (algorithm, private, public) in [
+        ("RS256", RSA, RSA_PUBLIC),
+        ("RS256", RSA, RSA),
+        ("ES256", ELLIPTIC, ELLIPTIC_PUBLIC),
+        ("ES256", ELLIPTIC_SEC1, ELLIPTIC_PUBLIC),
+        ("ES256", ELLIPTIC, ELLIPTIC_SEC1),
+    ] {
+        let token = token(algorithm, private);
+        assert_eq!(claims(algorithm, &token, public), "{sub: ann}");
+        assert_eq!(told(&token), told(&token), "the same claims and key give the same token");
+        let forged = format!("replace({token}, 'eyJz', 'eyJ0')");
+        assert_eq!(claims(algorithm, &forged, public), "Thrown: jwt_verify: the signature does not hold");
+    }
+    assert_eq!(told(&token("RS256", ELLIPTIC)), "Thrown: jwt_sign: RS256 needs a private key in PEM");
+    assert_eq!(told(&token("ES256", "secret")), "Thrown: jwt_sign: ES256 needs a private key in PEM");
+    assert_eq!(
+        claims("ES256", &token("ES256", ELLIPTIC), RSA_PUBLIC),
+        "Thrown: jwt_verify: ES256 needs a public key in PEM"
+    );
+    // A public key is not a shared secret, whatever the token says of itself.
+    assert_eq!(
+        claims("HS256", &token("RS256", RSA), RSA_PUBLIC),
+        "Thrown: jwt_verify: the token is signed with RS256, expected HS256"
+    );
 }
 
 #[test]
@@ -247,7 +289,7 @@ fn dates() {
         (
             "date_in_zone(1705314600, '+02:00')",
             "{day: 15, hour: 12, iso8601: 2024-01-15T12:30:00+02:00, millisecond: 0, minute: 30, month: 1, \
-             offset_seconds: 7200, second: 0, timestamp: 1705314600.0, weekday: Monday, year: 2024, zone: }",
+             offset_seconds: 7200, second: 0, timestamp: 1705314600.0, weekday: 1, year: 2024, zone: }",
         ),
         ("date_to_zone(1705314600, 'America/New_York')", "2024-01-15T05:30:00-05:00"),
         ("date_to_zone(1705314600, 'UTC')", "2024-01-15T10:30:00Z"),

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+mod support;
 
 use harn_lang::builtins::{self, Body, Cx, Meter, PureFn, Rng};
 use harn_lang::methods::{self, Method};
 use harn_lang::value::Value;
+use harn_lang::vm::Limits;
 
 /// How often each is called.
 const CALLS: usize = 250;
@@ -83,7 +85,7 @@ const VALUES: &[&str] = &[
 ];
 
 fn call(body: PureFn, args: &mut [Value], rng: &mut Rng) {
-    let mut meter = Meter { fuel: u64::MAX, ..Meter::new(1 << 17) };
+    let mut meter = Meter { fuel: i64::MAX, ..Meter::new(1 << 17) };
     // Whether it gives a value or an error does not matter here.
     let answer = body(&mut Cx { meter: &mut meter, rng }, args);
     if let Ok(value) = answer {
@@ -198,4 +200,98 @@ fn methods_survive_everything() {
             .collect();
         try_all(&bodies, &receivers(calls));
     }
+}
+
+/// What tasks are made of and what is written in Harn itself is called by programs, with values at the edge of something.
+#[test]
+fn builtins_of_the_machine_survive_everything() {
+    let values = "[nil, true, 0, -1, 3, 9223372036854775807, -9223372036854775808, 0.5, 0.0 / 0.0, 1.0 / 0.0, \"\", \"a\", 5ms, \
+        [], [1, \"a\", nil], {}, {key: \"k\", name: \"n\", scope: \"task\", max: -1, init: 1}, {_type: \"mailbox\"}, \
+        {_type: \"supervisor\", id: 5}, {_type: \"timer\"}, {children: [{fn: len}, {fn: { -> throw 1 }, backoff: 1}], backoff: 0}, \
+        set(1), 1 to 3, pair(1, 2), Ok(1), len, { x -> x }, { a, b -> a + b }, channel(\"c\", 1), atomic(1), spawn { 1 }, \
+        iter([1]), shared_cell(\"cell\", 1), shared_map(\"map\"), mailbox_open(\"box\", 1), sync_mutex_acquire(\"m\")]";
+    let limits = Limits { fuel: 3_000_000, memory: 8 << 20, output: 1 << 20, tasks: 1000 };
+    for builtin in builtins::all() {
+        let is_of_machine = matches!(builtin.body, Body::Vm | Body::Prelude);
+        if !is_of_machine || ["spawn", "select", "stream"].contains(&builtin.name) {
+            continue;
+        }
+        let name = builtin.name;
+        let program = format!(
+            "let values = {values}\nlet f = {name}\ntry {{ f() }}\nfor a in values {{\n try {{ f(a) }}\n for b in values {{\n  \
+             try {{ deadline 1s {{ f(a, b) }} }}\n  try {{ deadline 1s {{ f(b, 1, a) }} }}\n }}\n}}"
+        );
+        // Whether it ends well or goes over a limit does not matter here, if it ends.
+        let ran = support::run_with(&program, limits);
+        if let Err(error) = ran.result {
+            assert!(error.contains("limit exceeded"), "{name}: {error}");
+        }
+    }
+}
+
+/// Lists in lists: few of them, and more than can be printed.
+const ENDLESS: &str = "var d = [1]\nfor i in 1 to 60 { d = [d, d] }\n";
+
+#[test]
+fn what_prints_without_end_is_cut_or_refused() {
+    let limits = Limits { memory: 8 << 20, ..Limits::default() };
+    for (code, expected) in [
+        ("throw d", "Thrown: [[["),
+        ("fn f(n: int) { n }\nlet g = f\ng(d)", "TypeError: parameter 'n' expected int, got list ([[["),
+        ("csv_stringify([], {headers: [d]})", "Memory limit exceeded"),
+        ("csv_parse(\"a\", {delimiter: d})", "delimiter must be one ASCII character, got [[["),
+        ("sync_mutex_acquire(d)", "Key limit exceeded"),
+        ("sync_mutex_acquire(\"a\")\nsync_metrics(\"mutex\", d)", "Key limit exceeded"),
+        ("sync_rwlock_acquire(\"a\", d)", "not [[["),
+        ("runtime_context_get(d)", "Key limit exceeded"),
+        ("runtime_context_clear(d)", "Key limit exceeded"),
+        ("shared_cell({key: \"a\", scope_id: d})", "Key limit exceeded"),
+        ("let m = shared_map(\"m\")\nshared_map_get(m, d)", "Key limit exceeded"),
+        ("shared_get({_type: \"shared_cell\", key: d})", "Key limit exceeded"),
+        ("rng_seed(d)", "Key limit exceeded"),
+    ] {
+        let error = support::run_with(&format!("{ENDLESS}{code}"), limits).result.unwrap_err();
+        let start: String = error.chars().take(200).collect();
+        assert!(start.contains(expected), "{code}: {start}");
+        assert!(error.len() < (1 << 20) + 200, "{code}: {} bytes", error.len());
+    }
+    let bound = support::run_with(&format!("{ENDLESS}len(schema_check(-1, {{min: d}}).to_string())"), limits);
+    assert!(bound.result.is_ok(), "{:?}", bound.result);
+}
+
+/// Each would take hours if the text were looked through again and again, or more memory than is metered.
+#[test]
+fn long_texts_are_read_once() {
+    let long = "let many = { text -> text.repeat(500000) }\n";
+    for (code, expected) in [
+        ("len(format(many(\"{\")))", "500000"),
+        ("len(format(many(\"{a\") + \"}\", {a: 1}))", "999999"),
+        ("len(parse_junit_xml(\"<testcase name='\" + many(\"&\") + \"'/>\")[0].name)", "500000"),
+    ] {
+        let ran = support::run(&format!("{long}{code}"));
+        assert_eq!(ran.result.map(|value| value.to_string()).as_deref(), Ok(expected), "{code}");
+    }
+    let wide = "csv_parse(\"a,\".repeat(10000) + \"\\n\" + \"x\\n\".repeat(100000))";
+    let error = support::run_with(wide, Limits { memory: 8 << 20, ..Limits::default() }).result.unwrap_err();
+    assert!(error.starts_with("Memory limit exceeded"), "{error}");
+}
+
+#[test]
+fn long_expressions_compile_or_are_refused() {
+    let sum = format!("{}1", "1 + ".repeat(100_000));
+    assert_eq!(support::run(&sum).result, Ok(Value::Int(100_001)));
+    let text = format!("let a = 1\nlen(\"{}\")", "${a}".repeat(70_000));
+    let keys = format!("var a = {{}}\na{} = 1", ".b".repeat(70_000));
+    let lists = format!("let a = 1\nlet f = {{ {} -> a }}", "p, ".repeat(70_000) + "q");
+    for program in [text, keys, lists] {
+        // Whether it is refused does not matter here.
+        let _ = support::run(&program);
+    }
+}
+
+#[test]
+fn many_permits_are_given_back_one_by_one() {
+    let code = "var held = []\nfor i in 1 to 20000 { held = held.push(sync_semaphore_acquire(\"s\", 20000)) }\n\
+        for permit in held { sync_release(permit) }\nsync_metrics(\"semaphore\", \"s\").held";
+    assert_eq!(support::run(code).result, Ok(Value::Int(0)));
 }

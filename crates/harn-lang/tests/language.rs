@@ -3,7 +3,9 @@
 
 mod support;
 
-use harn_lang::vm::Limits;
+use harn_lang::bytecode::Source;
+use harn_lang::compile::{NoModules, Session, Settings};
+use harn_lang::vm::{Limits, State, Vm};
 use support::{fails, prints, run_with};
 
 #[test]
@@ -36,7 +38,7 @@ fn values_and_operators() {
     ]);
     fails(&[
         ("println(1 / 0)", "Division by zero"),
-        ("println(1 + \"a\")", "Type error: Cannot add int and string"),
+        ("fn f(a, b) { return a + b }\nprintln(f(1, \"a\"))", "Type error: Cannot add int and string"),
         ("println(-\"a\")", "Runtime error: Cannot negate value of type string"),
         ("let x = nil\nprintln(x.y)", "Type error: cannot access property `y` on nil"),
         ("println(undefined_thing)", "Undefined variable: undefined_thing"),
@@ -123,10 +125,13 @@ fn functions_closures_and_captures() {
     ]);
     fails(&[
         ("fn f(n) { return 1 + f(n + 1) }\nf(0)", "Stack overflow: too many nested calls"),
-        ("no_such_function(1)", "Undefined builtin: no_such_function"),
-        ("fn f(n: int) { return n }\nf(\"a\")", "TypeError: parameter 'n' expected int, got string (a)"),
+        ("no_such_function(1)", "call target `no_such_function` is not defined or imported"),
         (
-            "fn f(p: {a: int, b?: string}) { return p }\nf({b: \"x\"})",
+            "fn f(n: int) { return n }\nfn g(x) { return f(x) }\ng(\"a\")",
+            "TypeError: parameter 'n' expected int, got string (a)",
+        ),
+        (
+            "fn f(p: {a: int, b?: string}) { return p }\nfn g(x) { return f(x) }\ng({b: \"x\"})",
             "parameter 'p': missing field 'a' (int)",
         ),
     ]);
@@ -202,7 +207,7 @@ fn errors_results_finally_and_defer() {
             "for i in 1 to 3 {\n try {\n  if i == 2 { continue }\n  println(i)\n } finally { println(\"f${i}\") }\n}",
             "1\nf1\nf2\n3\nf3\n",
         ),
-        ("let r = try { nope(1) } catch (e) { e }\nprintln(r)", "Undefined builtin: nope\n"),
+        ("let r = try { nope } catch (e) { e }\nprintln(r)", "Undefined variable: nope\n"),
         (
             "println(try { [1].map({ x -> x.y.z }) } catch (e) { e })",
             "Type error: cannot access property `y` on int (line 1)\n",
@@ -297,6 +302,61 @@ fn tasks_channels_and_time() {
 }
 
 #[test]
+fn what_a_channel_has_reaches_somebody_who_waits_for_it() {
+    prints(&[
+        // The one that was called for it is gone before it comes.
+        (
+            "let c = channel(\"c\", 4)\nlet first = spawn { receive(c) }\nlet second = spawn { receive(c) }\nspawn {\n send(c, 1)\n cancel(first)\n}\nprintln(await(second))",
+            "1\n",
+        ),
+        // The one that was called for it takes something else.
+        (
+            "let a = channel(\"a\", 4)\nlet b = channel(\"b\", 4)\nlet both = spawn { channel_select([a, b]).value }\nlet other = spawn { receive(b) }\nspawn {\n send(b, 1)\n send(a, 2)\n}\nprintln(await(both))\nprintln(await(other))",
+            "2\n1\n",
+        ),
+        // The time of the one that was called for it is over.
+        (
+            "let c = channel(\"c\", 4)\nlet first = spawn { try { deadline 10ms { receive(c) } } catch (e) { e } }\nlet second = spawn { receive(c) }\nsleep(20ms)\nsend(c, 1)\nprintln(await(first))\nprintln(await(second))",
+            "Deadline exceeded\n1\n",
+        ),
+        // Many who give and many who take, with room for one.
+        (
+            "let c = channel(\"c\", 1)\nvar takers = []\nfor i in 1 to 50 { takers = takers.push(spawn { receive(c) }) }\nfor i in 1 to 50 { spawn { send(c, i) } }\nvar total = 0\nfor t in takers { total = total + await(t) }\nprintln(total)",
+            "1275\n",
+        ),
+        (
+            "let c = channel(\"c\", 1)\nlet takers = spawn { receive(c) }\nlet more = spawn { receive(c) }\nspawn { close_channel(c) }\nprintln(await(takers))\nprintln(await(more))",
+            "nil\nnil\n",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_done_in_place_looks_as_if_it_were_not() {
+    prints(&[
+        (
+            "var xs = [1]\nlet before = xs\nxs = xs.push(2)\nxs = xs.push(xs)\nprintln(before); println(xs)",
+            "[1]\n[1, 2, [1, 2]]\n",
+        ),
+        (
+            "var xs = [1, 2]\nlet before = xs\nxs[0] = 5\nxs[-1] = 6\nprintln(before); println(xs)",
+            "[1, 2]\n[5, 6]\n",
+        ),
+        ("var x = 3\nx = x - x * 2\nx = 10 - x - 1\nx -= 2\nx %= 4\nprintln(x)", "2\n"),
+        ("var s = \"ab\"\ns = s + s\nlet t = s\ns += \"c\"\nprintln(t + s)", "ababababc\n"),
+        (
+            "var d = {b: 1}\nlet before = d\nd.a = 2\nd[\"b\"] = 3\nd.c.d[\"e\"] = 4\nprintln(before); println(d)",
+            "{b: 1}\n{a: 2, b: 3, c: {d: {e: 4}}}\n",
+        ),
+        (
+            "fn f(n) {\n if n > 2 { return n }\n if n == 1 { return \"one\" }\n}\nprintln(f(3)); println(f(1)); println(f(2))",
+            "3\none\nnil\n",
+        ),
+        ("let xs = [3, \"a\", 2.5, nil, \"b\", 1].sort_by({ x -> x })\nprintln(len(xs))", "6\n"),
+    ]);
+}
+
+#[test]
 fn bombs_end_with_the_name_of_a_limit() {
     let limits = Limits { fuel: 5_000_000, memory: 32 << 20, output: 1 << 20, tasks: 1000 };
     let doubled = "var x = [1]\nfor i in 1 to 60 { x = [x, x] }\n";
@@ -337,4 +397,95 @@ fn bombs_end_with_the_name_of_a_limit() {
     // A limit cannot be caught.
     let ran = run_with("try { while true {} } catch (e) { println(e) }", limits);
     assert_eq!((ran.output.as_str(), ran.result.is_err()), ("", true));
+}
+
+/// What a session makes of its entries: the value of each, or its error.
+fn session(entries: &[&str]) -> Vec<String> {
+    let mut session = Session::new(Settings::default());
+    let mut vm: Option<Vm> = None;
+    let mut results = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let source = Source { name: format!("entry {at}").into(), text: (*entry).into() };
+        let step = match session.compile(source, &NoModules) {
+            Ok(step) => step,
+            Err(problems) => {
+                results.push(problems.all[0].message.clone());
+                continue;
+            }
+        };
+        match &mut vm {
+            Some(vm) => vm.enter(step.program),
+            None => {
+                vm = Some(Vm::new(step.program, Vec::new(), Limits::default(), 1));
+                vm.as_mut().unwrap().keep_tasks();
+            }
+        }
+        results.push(match vm.as_mut().unwrap().run(u64::MAX).state {
+            State::Done(value) if step.has_value => value.display(),
+            State::Done(_) => "-".to_owned(),
+            State::Failed(failure) => failure.fault.to_string(),
+            other => format!("{other:?}"),
+        });
+    }
+    results
+}
+
+#[test]
+fn entries_of_a_session_go_on_from_what_is_there() {
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["let a = 1", "var b = a + 1", "b += 5", "a + b"], &["-", "-", "-", "8"]),
+        (
+            &[
+                "fn f(x) { return x + 1 }",
+                "let g = { x -> f(x) * 2 }",
+                "fn f(x) { return 0 }",
+                "[f(1), g(1)]",
+            ],
+            &["-", "-", "-", "[0, 4]"],
+        ),
+        (
+            &["let a = 1", "let b = (", "throw \"no\"", "a = 2", "a"],
+            &[
+                "-",
+                "Unexpected end of file, expected expression",
+                "Thrown: no",
+                "Cannot assign to immutable binding: a",
+                "1",
+            ],
+        ),
+        (
+            &["type Id = int", "fn f(x: Id) { return x }", "f(\"a\")", "f(3)"],
+            &["-", "-", "Runtime error: TypeError: parameter 'x' expected int, got string (a)", "3"],
+        ),
+        (
+            &["enum E { A, B(int) }", "let e = E.B(2)", "match e { E.A -> { 0 } E.B(n) -> { n } }"],
+            &["-", "-", "2"],
+        ),
+        (
+            &[
+                "struct P { a: int }",
+                "impl P { fn get(self) { return self.a } }",
+                "let p = P { a: 5 }",
+                "p.get()",
+            ],
+            &["-", "-", "-", "5"],
+        ),
+        (
+            &[
+                "let total = atomic(0)",
+                "let task = spawn { atomic_add(total, 1); \"done\" }",
+                "atomic_add(total, 2)",
+                "await(task)",
+                "atomic_get(total)",
+            ],
+            &["-", "-", "1", "done", "3"],
+        ),
+        (
+            &["let xs = [1, 2]", "for x in xs { let y = x }", "y", "xs.map({ x -> x * 2 })"],
+            &["-", "-", "Undefined variable: y", "[2, 4]"],
+        ),
+    ];
+    for (entries, expected) in cases {
+        assert_eq!(session(entries), *expected, "{entries:?}");
+    }
 }

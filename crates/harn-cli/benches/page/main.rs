@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod commit;
+mod language;
 mod models;
 mod policy;
 mod runaway;
@@ -42,5 +43,8 @@ fn main() {
     }
     if wanted("serve") {
         serve::report(&mut out);
+    }
+    if wanted("language") {
+        language::report(&mut out);
     }
 }

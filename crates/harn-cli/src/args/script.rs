@@ -3,18 +3,42 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use harn_lang::vm::Limits;
+
+use super::TestCommand;
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// The script.
+    /// The script; `-` for standard input.
     #[arg(value_name = "FILE", required_unless_present = "code", conflicts_with = "code")]
     pub file: Option<PathBuf>,
     /// Code to run instead of a file.
     #[arg(short = 'e', value_name = "CODE")]
     pub code: Option<String>,
+    /// Steps that the script may make; 0 for as many as it wants.
+    #[arg(long, value_name = "STEPS", default_value_t = 100_000_000_000)]
+    pub max_steps: u64,
+    /// Memory that the script may use.
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub max_memory: u64,
+    /// What the script may print; 0 for as much as it wants.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(..=1 << 30))]
+    pub max_output: u64,
     /// What the script finds in `argv`.
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+}
+
+impl RunArgs {
+    pub fn limits(&self) -> Limits {
+        let or_none = |limit: u64| if limit == 0 { u64::MAX } else { limit };
+        Limits {
+            fuel: or_none(self.max_steps),
+            memory: self.max_memory << 20,
+            output: or_none(self.max_output << 20),
+            ..Limits::default()
+        }
+    }
 }
 
 #[derive(Args)]
@@ -25,6 +49,9 @@ pub struct ScriptsArgs {
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
+    /// End with 1 if there are warnings, too.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 #[derive(Args)]
@@ -35,4 +62,79 @@ pub struct FormatArgs {
     /// Change nothing; list what would change, and end with 1 if anything would.
     #[arg(long)]
     pub check: bool,
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct TestArgs {
+    #[command(subcommand)]
+    pub command: Option<TestCommand>,
+    /// A script with tests, or a folder with such scripts; `tests` if nothing is said.
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// Only tests with this in `FILE::NAME`.
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// What one test may take.
+    #[arg(long, default_value_t = 30_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+    /// Run several tests at a time; as many as there are processors, if no number is given.
+    #[arg(long, value_name = "JOBS", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub parallel: Option<usize>,
+    /// Write the outcomes to a JUnit file, too.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Show what tests print even if they pass.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Show how long each test took.
+    #[arg(long)]
+    pub timing: bool,
+    /// Run every test twice; it fails if the two runs print or ask for different things.
+    #[arg(long)]
+    pub determinism: bool,
+    /// Run the tests again whenever a script changes, until Ctrl-C.
+    #[arg(long)]
+    pub watch: bool,
+}
+
+impl TestArgs {
+    pub fn path(&self) -> PathBuf {
+        self.path.clone().unwrap_or_else(|| PathBuf::from("tests"))
+    }
+}
+
+#[derive(Args)]
+pub struct ProgramsArgs {
+    /// A program, or a folder with programs.
+    #[arg(value_name = "PATH", default_value = "conformance")]
+    pub path: PathBuf,
+    /// Only programs with this in their name: parts or globs with `|` between them, or `re:` and a regular expression.
+    #[arg(long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// What one program may take.
+    #[arg(long, default_value_t = 30_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+    /// Run several programs at a time; as many as there are processors, if no number is given.
+    #[arg(long, value_name = "JOBS", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    pub parallel: Option<usize>,
+    /// Show what programs print even if they pass.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// Show how long each program took.
+    #[arg(long)]
+    pub timing: bool,
+}
+
+#[derive(Args)]
+pub struct NewArgs {
+    /// The folder to make.
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub name: Option<PathBuf>,
+    /// What to put into it; see --list.
+    #[arg(long, value_name = "TEMPLATE", default_value = "script")]
+    pub template: String,
+    /// List the templates.
+    #[arg(long)]
+    pub list: bool,
 }

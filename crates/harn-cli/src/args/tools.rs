@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::TargetArgs;
+use super::{ProgramsArgs, TargetArgs};
 
 #[derive(Args)]
 pub struct DoctorArgs {
@@ -19,6 +19,8 @@ pub struct DoctorArgs {
 pub enum TestCommand {
     /// Check a server against the Harn Agents Protocol, sentence by sentence.
     AgentsConformance(ConformanceArgs),
+    /// Run programs and compare: X.harn prints what is in X.expected, or fails with what is in X.error.
+    Conformance(ProgramsArgs),
 }
 
 #[derive(Args)]

@@ -7,14 +7,12 @@ use anyhow::{Context, Result};
 use harn_conformance::Options;
 
 use super::{INTERRUPTED, say, wait_for};
-use crate::args::{ConformanceArgs, TestCommand};
+use crate::args::ConformanceArgs;
 use crate::connect::remote;
 use crate::output::plain;
 
-pub fn run(command: TestCommand) -> Result<ExitCode> {
-    match command {
-        TestCommand::AgentsConformance(args) => wait_for(check(&args)),
-    }
+pub fn run(args: &ConformanceArgs) -> Result<ExitCode> {
+    wait_for(check(args))
 }
 
 async fn check(args: &ConformanceArgs) -> Result<ExitCode> {

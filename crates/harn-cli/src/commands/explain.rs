@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::say;
-use crate::explain::{self, Entry};
+use crate::explain::{self, Entry, Kind};
 use crate::output::{Table, Tone, paint, plain};
 use crate::problem::Problem;
 
@@ -39,6 +39,14 @@ fn tell(entry: &Entry) {
     facts.fact("causes", entry.causes);
     facts.fact("to do", entry.to_do);
     facts.say();
+    if entry.kind == Kind::Script
+        && let Some(example) = explain::example(entry.code)
+    {
+        for (title, text) in [("wrong", example.wrong), ("right", example.right)] {
+            say(format_args!("\n  {}", paint(Tone::Dim, title)));
+            text.lines().for_each(|line| say(format_args!("    {line}")));
+        }
+    }
 }
 
 fn list() {

@@ -93,3 +93,26 @@ fn entries_are_complete_and_told() {
         assert_eq!(told.matches("  means ").count(), of(code).len(), "{told}");
     }
 }
+
+#[test]
+fn examples_of_problems_have_the_problem_and_their_mended_form_has_none() {
+    let project = Project::new();
+    let codes_in = |text: &str| -> Vec<String> {
+        std::fs::write(project.path().join("example.harn"), text).unwrap();
+        let found = project.run(&["check", "--json", "example.harn"]);
+        let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+        found.as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect()
+    };
+    let mut count = 0;
+    for entry in all().into_iter().filter(|entry| entry.kind == Kind::Script) {
+        let Some(example) = harn_cli::explain::example(entry.code) else { continue };
+        let found = codes_in(example.wrong);
+        // What is not found before a script runs is found when it does.
+        let fails = !project.run(&["run", "example.harn"]).status.success();
+        assert!(found == [entry.code] || (found.is_empty() && fails), "{found:?}: {}", example.wrong);
+        assert_eq!(codes_in(example.right), [""; 0], "{}", example.right);
+        count += 1;
+    }
+    assert!(count >= 4);
+    insta::assert_snapshot!(project.transcript(&[&["explain", "immutable"]]));
+}

@@ -8,6 +8,12 @@ fn every_command_explains_itself() {
     let commands: &[&[&str]] = &[
         &["--help"],
         &["serve", "--help"],
+        &["run", "--help"],
+        &["check", "--help"],
+        &["test", "--help"],
+        &["test", "conformance", "--help"],
+        &["repl", "--help"],
+        &["new", "--help"],
         &["tasks", "--help"],
         &["tasks", "list", "--help"],
         &["tasks", "answer", "--help"],

@@ -1,11 +1,13 @@
 //! Tables as comma-separated text.
 
+use std::sync::Arc;
+
 use csv::{ReaderBuilder, Writer, WriterBuilder};
 
 use super::args::{self, key};
 use super::{Cx, Group, pure};
 use crate::fault::Fault;
-use crate::value::{Dict, Value};
+use crate::value::{Dict, Text, Value};
 
 type Answer = Result<Value, Fault>;
 
@@ -34,7 +36,8 @@ fn delimiter(args: &[Value], name: &str) -> Result<u8, Fault> {
         None | Some(Value::Nil) => Ok(b','),
         Some(Value::Str(text)) if text.as_str().len() == 1 => Ok(text.as_str().as_bytes()[0]),
         Some(other) => {
-            Err(Fault::thrown(format!("{name}: delimiter must be one ASCII character, got {other}")))
+            let shown = other.display();
+            Err(Fault::thrown(format!("{name}: delimiter must be one ASCII character, got {shown}")))
         }
     }
 }
@@ -52,17 +55,20 @@ fn csv_parse(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         .flexible(true)
         .delimiter(delimiter(args, "csv_parse")?)
         .from_reader(text.as_bytes());
-    let mut names: Option<Vec<String>> = None;
+    let mut names: Option<Vec<Arc<Text>>> = None;
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| Fault::thrown(format!("csv_parse: {error}")))?;
-        cx.charge(record.as_slice().len() + record.len().saturating_mul(112) + 64)?;
+        // A row has every name, also of cells that it does not have.
+        let cells = names.as_ref().map_or(record.len(), Vec::len);
+        cx.charge(record.as_slice().len() + cells.saturating_mul(112) + 64)?;
+        cx.work(cells);
         match &names {
-            None if has_names => names = Some(record.iter().map(str::to_owned).collect()),
+            None if has_names => names = Some(record.iter().map(key).collect()),
             Some(names) => {
                 let pairs = names.iter().enumerate();
                 let value = |at: usize| record.get(at).unwrap_or_default().into();
-                rows.push(Value::dict(pairs.map(|(at, name)| (key(name), value(at))).collect()));
+                rows.push(Value::dict(pairs.map(|(at, name)| (Arc::clone(name), value(at))).collect()));
             }
             None => rows.push(args::strings(record.iter())),
         }
@@ -77,7 +83,10 @@ fn csv_stringify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         .delimiter(delimiter(args, "csv_stringify")?)
         .from_writer(Vec::new());
     let names = match option(args, "headers") {
-        Some(Value::List(list)) => Some(list.iter().map(Value::display).collect()),
+        Some(Value::List(list)) => {
+            let names = list.iter().map(|name| Ok(args::print(cx, name)?.into_owned()));
+            Some(names.collect::<Result<_, Fault>>()?)
+        }
         _ => rows.iter().find_map(|row| args::fields(row)).map(names_of),
     };
     let shows_names = names.is_some() && option(args, "headers") != Some(&Value::Bool(false));

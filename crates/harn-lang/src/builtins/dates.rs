@@ -5,7 +5,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, Zoned, civil};
 
 use super::args::{self, at};
-use super::{Cx, Group, effect, pure};
+use super::{Cx, Group, prelude, pure};
 use crate::fault::Fault;
 use crate::value::{Dict, Value};
 
@@ -37,8 +37,8 @@ pub static DATES: Group = Group {
             "The parts of a date as a clock in a time zone shows it.",
             date_in_zone,
         ),
-        effect("date_now", "", "dict", "The parts of the current date in UTC."),
-        effect("date_now_iso", "", "string", "The current date as ISO 8601 in UTC."),
+        prelude("date_now", "", "dict", "The parts of the current date in UTC."),
+        prelude("date_now_iso", "", "string", "The current date as ISO 8601 in UTC."),
         pure("date_parse", "str", "any", "The date that a text says, in seconds since 1970.", date_parse),
         pure(
             "date_to_zone",
@@ -183,6 +183,25 @@ fn date_from_components(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         .ok_or_else(|| Fault::thrown("date_from_components: there is no such date"))
 }
 
+fn at_millisecond(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or(if ms < 0 { Timestamp::MIN } else { Timestamp::MAX })
+}
+
+/// A time in milliseconds since 1970 as ISO 8601, always with three digits of a second.
+pub fn iso_of(ms: i64) -> String {
+    format!("{:.3}", at_millisecond(ms))
+}
+
+/// `date_now_iso` at a time in milliseconds.
+pub fn iso_at(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    Ok(iso_of(args::int_or(args, 0, 0)).into())
+}
+
+/// `date_now` at a time in milliseconds.
+pub fn date_at(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    Ok(parts_of(&at_millisecond(args::int_or(args, 0, 0)).to_zoned(TimeZone::UTC)))
+}
+
 /// The parts of a date, as `date_now` and `date_in_zone` give them.
 pub fn parts_of(date: &Zoned) -> Value {
     let small = |part: i8| Value::Int(part.into());
@@ -194,7 +213,8 @@ pub fn parts_of(date: &Zoned) -> Value {
         ("minute", small(date.minute())),
         ("second", small(date.second())),
         ("millisecond", Value::Int(date.millisecond().into())),
-        ("weekday", strtime::format("%A", date).unwrap_or_default().into()),
+        // 0 is Sunday; `weekday_name` has the name.
+        ("weekday", small(date.weekday().to_sunday_zero_offset())),
         ("offset_seconds", Value::Int(date.offset().seconds().into())),
         ("zone", date.time_zone().iana_name().unwrap_or("").into()),
         ("timestamp", seconds(date.timestamp())),

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_256};
 use subtle::ConstantTimeEq;
 
 use super::args::{self, at};
-use super::{Cx, Group, effect, pure, signing};
+use super::{Cx, Group, effect, jwt, prelude, pure, signing};
 use crate::fault::Fault;
 use crate::value::{Set, Value};
 
@@ -95,15 +95,14 @@ pub static ENCODING: Group = Group {
             "jwt_sign",
             "alg, claims, private_key",
             "string",
-            "A JSON web token with HS256, HS384, HS512 or EdDSA.",
-            signing::jwt_sign,
+            "A JSON web token with HS256, HS384, HS512, EdDSA, RS256 or ES256.",
+            jwt::jwt_sign,
         ),
-        pure(
+        prelude(
             "jwt_verify",
             "alg, token, key",
             "dict",
-            "The claims of a JSON web token whose signature holds; throws otherwise.",
-            signing::jwt_verify,
+            "The claims of a JSON web token whose signature holds and that is valid now; throws otherwise.",
         ),
         pure(
             "md5",

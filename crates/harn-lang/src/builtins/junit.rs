@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::value::Value;
 
 pub static JUNIT: Group = Group {
-    title: "junit",
+    title: "JUnit reports",
     builtins: &[pure(
         "parse_junit_xml",
         "input",
@@ -107,7 +107,9 @@ fn unescaped(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        let entity = after.split_once(';').filter(|(name, _)| name.len() <= 10);
+        // Only so far, or many `&` without an end would be looked through to the end of the text each.
+        let end = after.bytes().take(11).position(|byte| byte == b';');
+        let entity = end.map(|end| (&after[..end], &after[end + 1..]));
         let decoded = entity.and_then(|(name, _)| match name {
             "lt" => Some('<'),
             "gt" => Some('>'),

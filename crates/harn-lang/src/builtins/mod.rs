@@ -1,10 +1,10 @@
 //! The registry of builtins: what each is called, takes and gives, and what it does.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::fault::{Fault, Limit};
-use crate::value::Value;
+use crate::value::{Text, Value};
 
 pub(crate) mod args;
 mod assertions;
@@ -21,6 +21,7 @@ mod internal;
 mod iterators;
 pub(crate) mod json;
 mod junit;
+mod jwt;
 pub(crate) mod math;
 mod multipart;
 pub(crate) mod order;
@@ -42,6 +43,7 @@ pub(crate) mod types;
 mod url;
 
 pub use rng::Rng;
+pub(crate) use tools::tools as tools_of;
 
 use effects::{agents, files, host, http, models, work};
 
@@ -215,14 +217,15 @@ impl Cx<'_> {
 
     /// Work that takes longer than a step of the VM: so many items looked at, or bytes read.
     pub fn work(&mut self, units: usize) {
-        self.meter.fuel = self.meter.fuel.saturating_sub(units as u64 / 16);
+        self.meter.work(units);
     }
 }
 
 /// What a program has left.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    pub fuel: u64,
+    /// Steps. Fewer than none if the last one took more than there were left: then they are owed.
+    pub fuel: i64,
     /// Bytes that may be alive at once.
     pub memory_limit: u64,
     /// At most so many bytes are alive: what was counted last, and all that was allocated since.
@@ -234,6 +237,12 @@ pub struct Meter {
 impl Meter {
     pub fn new(memory_limit: u64) -> Self {
         Self { fuel: 0, memory_limit, memory: 0, count_at: memory_limit / 8 }
+    }
+
+    /// Work that takes longer than a step of the VM: so many items looked at, or bytes read.
+    pub fn work(&mut self, units: usize) {
+        let steps = i64::try_from(units.div_ceil(16)).unwrap_or(i64::MAX);
+        self.fuel = self.fuel.saturating_sub(steps);
     }
 
     pub fn is_high(&self) -> bool {
@@ -280,8 +289,35 @@ pub fn get(number: u16) -> Option<&'static Builtin> {
     table().all.get(usize::from(number)).copied()
 }
 
+/// The value of a builtin's name where it is not called: of a few a constant, of the others the builtin itself.
+pub fn named_value(number: u16) -> Value {
+    match name_of(number) {
+        "pi" => Value::Float(std::f64::consts::PI),
+        "e" => Value::Float(std::f64::consts::E),
+        name @ "stream" => namespace(name),
+        _ => Value::Builtin(number),
+    }
+}
+
+/// The builtins `name.x` as a dict.
+fn namespace(name: &str) -> Value {
+    let member = |number: u16| Some((name_of(number).strip_prefix(name)?.strip_prefix('.')?, number));
+    let all = (0..).take(table().all.len()).filter_map(member);
+    Value::dict(all.map(|(name, number)| (Arc::new(Text::new(name)), Value::Builtin(number))).collect())
+}
+
 pub fn name_of(number: u16) -> &'static str {
     get(number).map_or("?", |builtin| builtin.name)
+}
+
+/// How many parameters an effect has that depends on where it is called: after them the host is given the name of the
+/// calling module, beside which the files of that module are.
+pub fn seen_from(name: &str) -> Option<usize> {
+    match name {
+        "render" | "render_prompt" | "render_with_provenance" => Some(2),
+        "source_dir" => Some(0),
+        _ => None,
+    }
 }
 
 /// Every builtin, by number.

@@ -6,16 +6,44 @@ use crate::value::{Value, compare};
 
 /// In the order of `compare`, equals in the order in which they were.
 pub fn sort(items: Vec<Value>) -> Vec<Value> {
+    if !have_an_order(&items) {
+        return sort_by(items, compare);
+    }
+    let mut items = items;
+    items.sort_by(compare);
+    items
+}
+
+/// The places of keys in their order, equals in the order in which they were.
+pub fn places(keys: &[Value]) -> Vec<usize> {
+    if let Some(numbers) = keys.iter().map(Value::as_int).collect() {
+        return places_of::<i64>(numbers);
+    }
+    if let Some(texts) = keys.iter().map(Value::as_str).collect() {
+        return places_of::<&str>(texts);
+    }
+    let mut places: Vec<usize> = (0..keys.len()).collect();
+    let order = |a: &usize, b: &usize| compare(&keys[*a], &keys[*b]);
+    if !have_an_order(keys) {
+        return sort_by(places, order);
+    }
+    places.sort_by(order);
+    places
+}
+
+/// Each key is next to its place, so that comparing them looks nowhere else.
+fn places_of<K: Ord>(keys: Vec<K>) -> Vec<usize> {
+    let mut keys: Vec<(K, usize)> = keys.into_iter().zip(0..).collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Whether they are all of one kind between which there is an order.
+fn have_an_order(items: &[Value]) -> bool {
     let all = |is: fn(&Value) -> bool| items.iter().all(is);
-    if all(|item| matches!(item, Value::Int(_)))
+    all(|item| matches!(item, Value::Int(_)))
         || all(|item| matches!(item, Value::Str(_)))
         || all(|item| matches!(item, Value::Float(number) if !number.is_nan()))
-    {
-        let mut items = items;
-        items.sort_by(compare);
-        return items;
-    }
-    sort_by(items, compare)
 }
 
 /// How many items are put in order one by one before larger parts are merged.

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Cx, Group, args, effect, pure, vm};
+use super::{Cx, Group, args, prelude, pure, vm};
 use crate::fault::Fault;
 use crate::value::Value;
 
@@ -11,35 +11,41 @@ type Answer = Result<Value, Fault>;
 pub static OUTPUT: Group = Group {
     title: "Output, input, logging, uuid",
     builtins: &[
-        vm("bold", "text", "string", "A text in bold, if colours are on."),
+        prelude("bold", "text", "string", "A text in bold, if colours are on."),
         vm("capture_stderr_start", "", "nil", "From now on, what is written to the error stream is kept."),
         vm("capture_stderr_take", "", "string", "What was written to the error stream since it is kept."),
-        vm("color", "text, name", "string", "A text in a colour, if colours are on."),
-        vm("dim", "text", "string", "A text in a faint colour, if colours are on."),
+        prelude("color", "text, name", "string", "A text in a colour, if colours are on."),
+        prelude("dim", "text", "string", "A text in a faint colour, if colours are on."),
         vm("eprint", "s", "nil", "Writes to the error stream."),
         vm("eprintln", "s", "nil", "Writes a line to the error stream."),
-        effect("is_stderr_tty", "", "bool", "Whether the error stream is a terminal."),
-        effect("is_stdin_tty", "", "bool", "Whether the input is a terminal."),
-        effect("is_stdout_tty", "", "bool", "Whether the output is a terminal."),
+        vm("is_stderr_tty", "", "bool", "Whether the error stream is a terminal."),
+        vm("is_stdin_tty", "", "bool", "Whether the input is a terminal."),
+        vm("is_stdout_tty", "", "bool", "Whether the output is a terminal."),
         vm("log", "msg", "nil", "Prints a line that starts with `[harn]`."),
-        vm("log_debug", "msg, fields?", "nil", "Writes a log line for whoever looks for an error."),
-        vm("log_error", "msg, fields?", "nil", "Writes a log line about something that failed."),
-        vm("log_info", "msg, fields?", "nil", "Writes a log line."),
-        vm("log_json", "key, value", "nil", "Writes a value as JSON under a name."),
+        prelude("log_debug", "msg, fields?", "nil", "Writes a log line for whoever looks for an error."),
+        prelude("log_error", "msg, fields?", "nil", "Writes a log line about something that failed."),
+        prelude("log_info", "msg, fields?", "nil", "Writes a log line."),
+        prelude("log_json", "key, value", "nil", "Writes a value as JSON under a name."),
         vm("log_set_level", "level", "nil", "From which level on log lines are written."),
-        vm("log_warn", "msg, fields?", "nil", "Writes a log line about something that may go wrong."),
-        effect("mock_stdin", "text", "nil", "Lets a text be the input."),
-        effect("mock_tty", "stream, is_tty", "nil", "Lets a stream be, or not be, a terminal."),
+        prelude("log_warn", "msg, fields?", "nil", "Writes a log line about something that may go wrong."),
+        vm("mock_stdin", "text", "nil", "Lets a text be the input."),
+        vm("mock_tty", "stream, is_tty", "nil", "Lets a stream be, or not be, a terminal."),
         vm("print", "msg", "nil", "Prints a value."),
         vm("println", "msg", "nil", "Prints a value and a line end."),
         vm("progress", "phase, message, progress?, total?", "nil", "Tells how far the work has come."),
-        effect("prompt_user", "msg", "string|nil", "Shows a message and reads a line of input."),
-        effect("read_line", "", "string|nil", "A line of input, or nil at its end."),
-        effect("read_stdin", "", "string|nil", "All of the input."),
+        vm("prompt_user", "msg", "string|nil", "Shows a message and reads a line of input."),
+        vm("read_line", "", "string|nil", "A line of input, or nil at its end."),
+        vm("read_stdin", "", "string|nil", "All of the input."),
         vm("set_color_mode", "mode", "nil", "When to use colours: `auto`, `always` or `never`."),
-        effect("unmock_stdin", "", "nil", "Ends `mock_stdin`."),
-        effect("unmock_tty", "", "nil", "Ends `mock_tty`."),
-        effect("uuid", "", "string", "A new random id."),
+        vm("unmock_stdin", "", "nil", "Ends `mock_stdin`."),
+        vm("unmock_tty", "", "nil", "Ends `mock_tty`."),
+        pure(
+            "uuid",
+            "",
+            "string",
+            "A new random id, from the same generator as `random`: not a secret.",
+            uuid,
+        ),
         pure("uuid_nil", "", "string", "The id that is all zeros.", uuid_nil),
         pure(
             "uuid_parse",
@@ -55,9 +61,27 @@ pub static OUTPUT: Group = Group {
             "The id of a name within a namespace: an id, or one of `dns`, `url`, `oid` and `x500`.",
             uuid_v5,
         ),
-        effect("uuid_v7", "", "string", "A new random id that sorts by time."),
+        prelude("uuid_v7", "", "string", "A new random id that sorts by time."),
     ],
 };
+
+/// Ids are part of what a replay must give again, so they come from the VM's generator and not from the system.
+fn chance(cx: &mut Cx<'_>) -> [u8; 16] {
+    let (high, low) = (cx.rng.number(), cx.rng.number());
+    (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+}
+
+fn uuid(cx: &mut Cx<'_>, _: &mut [Value]) -> Answer {
+    Ok(uuid::Builder::from_random_bytes(chance(cx)).into_uuid().to_string().into())
+}
+
+/// `uuid_v7` of a time in milliseconds.
+pub fn uuid_at(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    let millis = u64::try_from(args::int_or(args, 0, 0)).unwrap_or(0);
+    let mut random = [0; 10];
+    random.copy_from_slice(&chance(cx)[..10]);
+    Ok(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string().into())
+}
 
 fn uuid_nil(_: &mut Cx<'_>, _: &mut [Value]) -> Answer {
     Ok(Uuid::nil().to_string().into())

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::value::Value;
 
 pub static SECRETS: Group = Group {
-    title: "secret_scan",
+    title: "Secrets in text",
     builtins: &[pure(
         "secret_scan",
         "content",

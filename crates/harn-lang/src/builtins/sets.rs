@@ -72,6 +72,8 @@ pub fn as_set(cx: &mut Cx<'_>, value: Value) -> Result<Arc<Set>, Fault> {
 fn both(cx: &mut Cx<'_>, args: &mut [Value]) -> Result<(Arc<Set>, Arc<Set>), Fault> {
     let (first, second) = (args::take(args, 0), args::take(args, 1));
     let (first, second) = (as_set(cx, first)?, as_set(cx, second)?);
+    args::weigh(cx, &Value::Set(Arc::clone(&first)))?;
+    args::weigh(cx, &Value::Set(Arc::clone(&second)))?;
     cx.work(first.len() + second.len());
     cx.charge((first.len() + second.len()).saturating_mul(48))?;
     Ok((first, second))

@@ -1,26 +1,25 @@
-//! Signatures, tokens and signed addresses.
+//! Signatures, agreed keys and signed addresses.
 
 use data_encoding::{BASE64, BASE64URL_NOPAD, HEXLOWER, HEXLOWER_PERMISSIVE};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use hmac::Hmac;
-use sha2::{Sha256, Sha384, Sha512};
+use sha2::Sha256;
 use x25519_dalek::{PublicKey, StaticSecret};
 
+use super::Cx;
 use super::args::{self, at};
 use super::encoding::{is_same, mac, percent};
-use super::{Cx, json};
 use crate::fault::Fault;
 use crate::value::{Dict, Value};
 
 type Answer = Result<Value, Fault>;
 
 /// 32 bytes, given as such, in hexadecimal digits, as base64, or in a PEM file.
-fn key_of(cx: &mut Cx<'_>, args: &[Value], index: usize, name: &str) -> Result<[u8; 32], Fault> {
+pub fn key_of(cx: &mut Cx<'_>, args: &[Value], index: usize, name: &str) -> Result<[u8; 32], Fault> {
     let given = args::octets(cx, args, index)?;
     let text = || std::str::from_utf8(&given).unwrap_or_default().trim();
     let pem = |text: &str| {
-        let body: String = text.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
-        let der = BASE64.decode(body.as_bytes()).ok()?;
+        let der = der_of(text)?;
         // The key is what both usual forms end with.
         der.get(der.len().checked_sub(32)?..).map(<[u8]>::to_vec)
     };
@@ -36,6 +35,12 @@ fn key_of(cx: &mut Cx<'_>, args: &[Value], index: usize, name: &str) -> Result<[
     bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| {
         Fault::thrown(format!("{name}: a key is 32 bytes, in hexadecimal digits, base64 or PEM"))
     })
+}
+
+/// What is between the two lines of a PEM file.
+pub fn der_of(pem: &str) -> Option<Vec<u8>> {
+    let body: String = pem.lines().map(str::trim).filter(|line| !line.starts_with("-----")).collect();
+    BASE64.decode(body.as_bytes()).ok()
 }
 
 pub fn ed25519_sign(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
@@ -56,7 +61,7 @@ pub fn ed25519_verify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     Ok(signature.is_some_and(|signature| is_signed(&key, &message, &signature)).into())
 }
 
-fn is_signed(key: &[u8; 32], message: &[u8], signature: &[u8]) -> bool {
+pub fn is_signed(key: &[u8; 32], message: &[u8], signature: &[u8]) -> bool {
     let (Ok(key), Ok(signature)) = (VerifyingKey::from_bytes(key), Signature::from_slice(signature)) else {
         return false;
     };
@@ -71,70 +76,6 @@ pub fn x25519_agree(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         return Err(Fault::thrown("x25519_agree: the key of the other side is of no use"));
     }
     Ok(HEXLOWER.encode(shared.as_bytes()).into())
-}
-
-const ALGORITHMS: &str = "HS256, HS384, HS512 or EdDSA";
-
-pub fn jwt_sign(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    let algorithm = args::text(cx, args, 0)?.into_owned();
-    args::dict_of(args, 1, "jwt_sign", "claims")?;
-    let header = format!(r#"{{"alg":"{algorithm}","typ":"JWT"}}"#);
-    let claims = json::write::compact(cx, at(args, 1))?;
-    cx.charge(claims.len().saturating_mul(2))?;
-    let signed = format!(
-        "{}.{}",
-        BASE64URL_NOPAD.encode(header.as_bytes()),
-        BASE64URL_NOPAD.encode(claims.as_bytes())
-    );
-    let signature = if algorithm == "EdDSA" {
-        let key = SigningKey::from_bytes(&key_of(cx, args, 2, "jwt_sign")?);
-        key.sign(signed.as_bytes()).to_bytes().to_vec()
-    } else {
-        let key = args::octets(cx, args, 2)?;
-        keyed(&algorithm, &key, signed.as_bytes(), "jwt_sign")?
-    };
-    Ok(format!("{signed}.{}", BASE64URL_NOPAD.encode(&signature)).into())
-}
-
-fn keyed(algorithm: &str, key: &[u8], message: &[u8], name: &str) -> Result<Vec<u8>, Fault> {
-    match algorithm {
-        "HS256" => mac::<Hmac<Sha256>>(key, message),
-        "HS384" => mac::<Hmac<Sha384>>(key, message),
-        "HS512" => mac::<Hmac<Sha512>>(key, message),
-        other => Err(Fault::thrown(format!("{name}: unknown algorithm '{other}', expected {ALGORITHMS}"))),
-    }
-}
-
-/// Only the given algorithm counts: what the token says of itself must be the same.
-pub fn jwt_verify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    let algorithm = args::text(cx, args, 0)?.into_owned();
-    let token = args::text(cx, args, 1)?.into_owned();
-    cx.charge(token.len())?;
-    cx.work(token.len());
-    let broken = || Fault::thrown("jwt_verify: this is no JSON web token");
-    let (signed, signature) = token.rsplit_once('.').ok_or_else(broken)?;
-    let (header, claims) = signed.split_once('.').ok_or_else(broken)?;
-    let plain = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).ok();
-    let header = plain(header).and_then(|text| String::from_utf8(text).ok()).ok_or_else(broken)?;
-    let header = json::read::json(cx, &header)?.map_err(|_| broken())?;
-    let stated = args::fields(&header).and_then(|header| header.get("alg")).and_then(Value::as_str);
-    if stated != Some(&*algorithm) {
-        let stated = stated.unwrap_or("none");
-        let message = format!("jwt_verify: the token is signed with {stated}, expected {algorithm}");
-        return Err(Fault::thrown(message));
-    }
-    let signature = plain(signature).ok_or_else(broken)?;
-    let holds = if algorithm == "EdDSA" {
-        is_signed(&key_of(cx, args, 2, "jwt_verify")?, signed.as_bytes(), &signature)
-    } else {
-        let key = args::octets(cx, args, 2)?;
-        is_same(&keyed(&algorithm, &key, signed.as_bytes(), "jwt_verify")?, &signature)
-    };
-    if !holds {
-        return Err(Fault::thrown("jwt_verify: the signature does not hold"));
-    }
-    let claims = plain(claims).and_then(|text| String::from_utf8(text).ok()).ok_or_else(broken)?;
-    json::read::json(cx, &claims)?.map_err(|_| broken())
 }
 
 /// The query parameters that a signed address has besides its claims.

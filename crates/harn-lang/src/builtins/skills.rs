@@ -12,11 +12,12 @@ pub static SKILLS: Group = Group {
     title: "Skills",
     builtins: &[
         effect("load_skill", "name, options?", "string", "The text of a skill that is installed."),
-        effect(
+        pure(
             "render_always_on_catalog",
             "registry?, budget?",
             "string",
-            "The skills that a model always hears of, as text.",
+            "The skills of a registry as text for a model, in at most so many characters.",
+            render_always_on_catalog,
         ),
         pure("skill_count", "reg", "int", "How many skills a registry has.", skill_count),
         pure(
@@ -45,11 +46,12 @@ pub static SKILLS: Group = Group {
             skill_render,
         ),
         pure("skill_select", "reg, names", "dict", "A registry with only some of its skills.", skill_select),
-        effect(
+        pure(
             "skills_catalog_entries",
             "registry?",
             "list",
-            "The skills that are installed, as a list for a model.",
+            "What a model hears of the skills of a registry: `name`, `description` and `when_to_use`, by name.",
+            skills_catalog_entries,
         ),
     ],
 };
@@ -128,6 +130,60 @@ fn skill_describe(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         out.push(text("name").unwrap_or_default())?;
         out.push(": ")?;
         out.push(text("description").unwrap_or_default())?;
+    }
+    Ok(out.finish().into())
+}
+
+/// Name, description and when to use it, of every skill, in the order of names.
+fn catalog<'a>(args: &'a [Value], builtin: &str) -> Result<Vec<[&'a str; 3]>, Fault> {
+    let skills = if matches!(at(args, 0), Value::Nil) { &[] } else { skills(args, builtin)? };
+    let mut entries: Vec<[&str; 3]> = skills
+        .iter()
+        .map(|skill| {
+            let text = |name: &str| args::fields(skill).and_then(|dict| dict.get(name)?.as_str());
+            let description = text("short").or_else(|| text("description")).unwrap_or_default();
+            [text("name").unwrap_or_default(), description, text("when_to_use").unwrap_or_default()]
+        })
+        .collect();
+    entries.sort_unstable();
+    Ok(entries)
+}
+
+fn skills_catalog_entries(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    let entries = catalog(args, "skills_catalog_entries")?;
+    cx.charge(entries.len().saturating_mul(512))?;
+    let entry = |[name, description, when]: [&str; 3]| {
+        Value::record([
+            ("name", name.into()),
+            ("description", description.into()),
+            ("when_to_use", when.into()),
+        ])
+    };
+    Ok(Value::list(entries.into_iter().map(entry).collect()))
+}
+
+/// How long the text about skills may be unless told otherwise, in characters.
+const BUDGET: usize = 4000;
+
+fn render_always_on_catalog(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+    let entries = catalog(args, "render_always_on_catalog")?;
+    let budget = args::count_or(args, 1, BUDGET);
+    let mut out = Metered::new(cx);
+    let (mut used, mut told) = (0, 0);
+    for [name, description, when] in &entries {
+        let when = if when.is_empty() { String::new() } else { format!(" Use when: {when}") };
+        let line = format!("- {name}: {description}{when}");
+        used += line.chars().count() + 1;
+        if used > budget {
+            break;
+        }
+        out.push(if told > 0 { "\n" } else { "" })?;
+        out.push(&line)?;
+        told += 1;
+    }
+    if told < entries.len() {
+        out.push(if told > 0 { "\n" } else { "" })?;
+        out.push(&format!("- and {} more", entries.len() - told))?;
     }
     Ok(out.finish().into())
 }

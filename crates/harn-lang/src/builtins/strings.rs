@@ -298,22 +298,27 @@ fn str_pad(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
             return Err(Fault::thrown(message));
         }
     };
-    let mut out = Metered::new(cx);
-    pad(&mut out, &fill, left)?;
-    out.push(&text)?;
-    pad(&mut out, &fill, right)?;
-    Ok(out.finish().into())
+    let (left, right) = (padding(cx, &fill, left)?, padding(cx, &fill, right)?);
+    Ok(format!("{left}{text}{right}").into())
 }
 
-fn pad(out: &mut Metered<'_, '_>, fill: &str, count: usize) -> Result<(), Fault> {
-    if fill.is_empty() {
-        return Ok(());
-    }
-    fill.graphemes(true).cycle().take(count).try_for_each(|part| out.push(part))
+/// So many characters of a text that is repeated, paid for before they are made.
+fn padding(cx: &mut Cx<'_>, fill: &str, count: usize) -> Result<String, Fault> {
+    let length = fill.graphemes(true).count();
+    let (Some(times), Some(rest)) = (count.checked_div(length), count.checked_rem(length)) else {
+        return Ok(String::new());
+    };
+    let size = times.saturating_add(1).saturating_mul(fill.len());
+    cx.charge(size)?;
+    cx.work(size);
+    let mut out = fill.repeat(times);
+    fill.graphemes(true).take(rest).for_each(|part| out.push_str(part));
+    Ok(out)
 }
 
 fn format(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let template = args::text(cx, args, 0)?;
+    cx.work(template.len());
     let values = args.get(1..).unwrap_or_default();
     let named = if values.len() == 1 { args::fields(&values[0]) } else { None };
     let mut next = values.iter();
@@ -321,7 +326,11 @@ fn format(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let mut rest = &*template;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let (name, tail) = after.split_once('}').unwrap_or(("", ""));
+        // A name ends before the next brace: looking further each time would take very long where none closes.
+        let (name, tail) = match after.find(['{', '}']) {
+            Some(end) if after[end..].starts_with('}') => (&after[..end], &after[end + 1..]),
+            _ => ("", ""),
+        };
         let value = match named {
             Some(dict) if !name.is_empty() => dict.get(name),
             _ if name.is_empty() && after.starts_with('}') => next.next(),

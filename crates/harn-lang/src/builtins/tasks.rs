@@ -1,12 +1,12 @@
-//! Tasks and what they share: all of it lives in the VM and is only declared here.
+//! Tasks and what they share: it lives in the VM and in the prelude, and is only declared here.
 
-use super::{Group, vm};
+use super::{Group, prelude, vm};
 
 pub static TASKS: Group = Group {
     title: "Task control",
     builtins: &[
         vm("await", "handle", "any", "Waits for a task and gives its result."),
-        vm("cancel", "", "nil", "Cancels a task."),
+        vm("cancel", "handle", "nil", "Ends a task at once, and the tasks that it has started."),
         vm(
             "cancel_graceful",
             "handle, timeout?",
@@ -31,34 +31,34 @@ pub static SHARED: Group = Group {
         ),
         vm("atomic_get", "a", "any", "The value of an atomic."),
         vm("atomic_set", "a, value", "any", "Sets an atomic and gives what it was."),
-        vm("channel", "name?", "any", "A channel between tasks."),
+        vm("channel", "name?, capacity?", "any", "A channel between tasks."),
         vm(
             "channel_select",
             "channels, timeout?",
             "any",
             "Waits for the first of several channels that has a value.",
         ),
-        vm(
+        prelude(
             "circuit_breaker",
             "name, threshold?, reset_ms?",
             "string",
             "A breaker that opens after so many failures.",
         ),
-        vm("circuit_check", "name", "string", "Whether a breaker is closed, open or half open."),
-        vm(
+        prelude("circuit_check", "name", "string", "Whether a breaker is closed, open or half open."),
+        prelude(
             "circuit_record_failure",
             "name",
             "bool",
             "Counts a failure, and tells whether the breaker is open now.",
         ),
-        vm("circuit_record_success", "name", "nil", "Counts a success."),
-        vm("circuit_reset", "name", "nil", "Closes a breaker."),
+        prelude("circuit_record_success", "name", "nil", "Counts a success."),
+        prelude("circuit_reset", "name", "nil", "Closes a breaker."),
         vm("close_channel", "ch", "nil", "Closes a channel; what is in it can still be received."),
         vm("mailbox_close", "target", "bool", "Closes a mailbox."),
         vm("mailbox_lookup", "name_or_handle", "any", "The mailbox of a name, or nil."),
         vm("mailbox_metrics", "target", "dict", "How much a mailbox has seen."),
         vm("mailbox_open", "name_or_options, capacity?", "dict", "Opens a mailbox under a name."),
-        vm("mailbox_receive", "target", "any", "Waits for the next value of a mailbox."),
+        vm("mailbox_receive", "target, timeout?", "any", "Waits for the next value of a mailbox."),
         vm("mailbox_send", "target, value", "bool", "Puts a value into a mailbox."),
         vm("mailbox_try_receive", "target", "any", "The next value of a mailbox, or nil."),
         vm("receive", "ch", "any", "Waits for the next value of a channel; nil when it is closed and empty."),
@@ -79,14 +79,14 @@ pub static SHARED: Group = Group {
             "bool",
             "Sets a key of a shared map if nobody changed it since, and tells whether it did.",
         ),
-        vm("shared_map_delete", "map, key", "any", "Removes a key of a shared map."),
+        vm("shared_map_delete", "map, key", "any", "Removes a key of a shared map and gives what it held."),
         vm("shared_map_entries", "map", "dict", "All of a shared map."),
         vm("shared_map_get", "map, key, default?", "any", "The value of a key of a shared map."),
-        vm("shared_map_set", "map, key, value", "any", "Sets a key of a shared map."),
+        vm("shared_map_set", "map, key, value", "any", "Sets a key of a shared map and gives what it held."),
         vm("shared_map_snapshot", "map, key", "dict", "The value and version of a key of a shared map."),
         vm("shared_metrics", "handle", "any", "How often a shared cell or map was read and written."),
         vm("shared_scope_id", "scope?, options?", "string", "The name of a scope of shared state."),
-        vm("shared_set", "cell, value", "any", "Sets a shared cell."),
+        vm("shared_set", "cell, value", "any", "Sets a shared cell and gives what it held."),
         vm("shared_snapshot", "cell", "dict", "The value and version of a shared cell."),
         vm("sleep", "duration", "nil", "Waits for a time."),
         vm("sync_gate_acquire", "key, limit, timeout?", "any", "Waits to be one of so many within a gate."),
@@ -95,8 +95,13 @@ pub static SHARED: Group = Group {
         vm("sync_release", "permit", "bool", "Gives a permit back."),
         vm("sync_rwlock_acquire", "key, mode, timeout?", "any", "Waits to read, or to write alone."),
         vm("sync_semaphore_acquire", "key, capacity, permits?, timeout?", "any", "Waits for permits."),
-        vm("timer_end", "timer", "int", "The milliseconds since a timer was started."),
-        vm("timer_start", "name?", "dict", "Starts a timer."),
+        prelude(
+            "timer_end",
+            "timer",
+            "int",
+            "Prints how long ago a timer was started, and gives the milliseconds.",
+        ),
+        prelude("timer_start", "name?", "dict", "Starts a timer."),
         vm("try_receive", "ch", "any", "The next value of a channel, or nil."),
     ],
 };
@@ -104,16 +109,16 @@ pub static SHARED: Group = Group {
 pub static SUPERVISORS: Group = Group {
     title: "Supervisors",
     builtins: &[
-        vm("supervisor_events", "handle_or_id", "list", "What happened under a supervisor."),
-        vm(
+        prelude("supervisor_events", "handle_or_id", "list", "What happened under a supervisor."),
+        prelude(
             "supervisor_metrics",
             "handle_or_id",
             "dict",
             "How often a supervisor's children were started and failed.",
         ),
-        vm("supervisor_start", "spec", "dict", "Starts children and restarts those that fail."),
-        vm("supervisor_state", "handle_or_id", "dict", "How a supervisor and its children are."),
-        vm("supervisor_stop", "handle_or_id, timeout?", "dict", "Stops a supervisor and its children."),
+        prelude("supervisor_start", "spec", "dict", "Starts children and restarts those that fail."),
+        prelude("supervisor_state", "handle_or_id", "dict", "How a supervisor and its children are."),
+        prelude("supervisor_stop", "handle_or_id, timeout?", "dict", "Stops a supervisor and its children."),
     ],
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::args::{self, Metered, at, key};
-use super::{Cx, Group, effect, json, pure, schema};
+use super::{Cx, Group, effect, json, pure, schema, vm};
 use crate::fault::Fault;
 use crate::value::{Dict, Value};
 
@@ -14,14 +14,14 @@ pub static TOOLS: Group = Group {
     builtins: &[
         effect("plan_artifact", "value", "dict", "A plan as an artifact."),
         effect("plan_entries", "value", "list", "The steps of a plan."),
-        effect(
+        vm(
             "tool_bind",
             "registry",
             "any",
             "Makes a registry the one that `tool_ref` and `tool_def` look into.",
         ),
         pure("tool_count", "registry", "int", "How many tools a registry has.", tool_count),
-        effect("tool_def", "name", "dict", "The definition of a tool of the bound registry."),
+        vm("tool_def", "name", "dict", "The definition of a tool of the bound registry."),
         pure(
             "tool_define",
             "registry, name, desc, config",
@@ -59,7 +59,7 @@ pub static TOOLS: Group = Group {
             "How a model calls the tools of a registry in text.",
             tool_prompt,
         ),
-        effect(
+        vm(
             "tool_ref",
             "name",
             "string",
@@ -108,7 +108,7 @@ pub fn entries<'a>(args: &'a [Value], builtin: &str, kind: &str, list: &str) -> 
     })
 }
 
-fn tools<'a>(args: &'a [Value], builtin: &str) -> Result<&'a [Value], Fault> {
+pub fn tools<'a>(args: &'a [Value], builtin: &str) -> Result<&'a [Value], Fault> {
     entries(args, builtin, "tool_registry", "tools")
 }
 

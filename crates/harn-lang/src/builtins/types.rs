@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::args::{self, at};
-use super::{Cx, Group, pure};
+use super::{Cx, Group, prelude, pure};
 use crate::fault::Fault;
 use crate::value::Value;
 
@@ -51,12 +51,12 @@ pub static TYPES: Group = Group {
             "A number without its fraction, or the whole number that a text says; nil if there is none.",
             to_int,
         ),
-        pure(
+        prelude(
             "to_list",
             "s",
             "list",
-            "The items of a set, list or range, the entries of a dict or the characters of a text.",
-            to_list,
+            "The items of a set, list, range, iterator, generator, stream or channel, the entries of a dict or the \
+             characters of a text.",
         ),
         pure("to_string", "value", "string", "The printed form of a value.", to_string),
         pure("type_of", "value", "string", "The name of a value's type.", type_of),
@@ -178,7 +178,7 @@ fn len(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     Ok(args::number(length(at(args, 0)).unwrap_or(0)))
 }
 
-fn to_list(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
+pub(super) fn to_list(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     match args::take(args, 0) {
         list @ Value::List(_) => Ok(list),
         other => Ok(Value::list(spread(cx, &other)?)),

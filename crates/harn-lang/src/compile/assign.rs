@@ -14,7 +14,13 @@ impl<'a> Compiler<'a> {
                 // The value may still refer to an outer variable of this name.
                 let mark = self.state().next;
                 let held = self.state().take_register();
+                if matches!(value.kind, ExprKind::Closure(_) | ExprKind::Lambda(_))
+                    && self.meaning(&name.name) == Meaning::Nothing
+                {
+                    self.itself = Some(name.name.clone());
+                }
                 self.expr(value, held);
+                self.tell_callers(&name.name, held);
                 self.introduce(name, mutable, held, mark);
             }
             _ => {
@@ -24,8 +30,22 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// Functions that were made before this variable was bound find it where they look for it.
+    fn tell_callers(&mut self, name: &str, held: Reg) {
+        if !self.calls_later {
+            return;
+        }
+        let known = self.state().later.iter().rev().find(|later| &*later.name == name);
+        if let Some(index) = known.and_then(|later| later.global) {
+            let src = self.state().take_register();
+            self.emit(Op::Move { dst: src, src: held });
+            self.emit(Op::SetGlobal { src, index });
+            self.state().release(src);
+        }
+    }
+
     /// Makes a variable of a value in a register; where possible the register itself.
-    pub(crate) fn introduce(&mut self, name: &'a Ident, mutable: bool, held: Reg, mark: Reg) {
+    pub(crate) fn introduce(&mut self, name: &Ident, mutable: bool, held: Reg, mark: Reg) {
         if &*name.name == "_" {
             return self.state().release(mark);
         }
@@ -33,8 +53,13 @@ impl<'a> Compiler<'a> {
             self.emit(Op::SetGlobal { src: held, index });
             return self.state().release(mark);
         }
-        if let Some(target) = self.redeclared(name, mutable) {
+        if let Some((id, target)) = self.redeclared(name, mutable) {
             self.emit(Op::Take { dst: target, src: held });
+            for (_, copy) in self.late_snapshots.extract_if(.., |(of, _)| *of == id).collect::<Vec<_>>() {
+                if let Some(dst) = self.state().register_of(copy) {
+                    self.emit(Op::Move { dst, src: target });
+                }
+            }
             return self.state().release(mark);
         }
         let id = self.new_id();
@@ -42,16 +67,17 @@ impl<'a> Compiler<'a> {
         self.state().bind(Binding { id, name: name.name.clone(), place, mutable, is_ahead: false });
     }
 
-    /// The register of a variable of this name in the same scope: reserved ahead, or declared before.
-    fn redeclared(&mut self, name: &Ident, mutable: bool) -> Option<Reg> {
+    /// The variable of this name in the same scope, and its register: reserved ahead, or declared before.
+    fn redeclared(&mut self, name: &Ident, mutable: bool) -> Option<(u32, Reg)> {
         let may_repeat = self.is_script_top();
         let known = self.state().find_here(&name.name)?;
         let function::Place::Register(register) = known.place else { return None };
         if known.is_ahead {
             known.is_ahead = false;
             known.mutable = mutable;
-            return Some(register);
+            return Some((known.id, register));
         }
+        let id = known.id;
         let both_fixed = !known.mutable && !mutable;
         known.mutable = mutable;
         if both_fixed && !may_repeat {
@@ -61,7 +87,7 @@ impl<'a> Compiler<'a> {
             );
             self.error(Code::Redeclared, name.span, message);
         }
-        Some(register)
+        Some((id, register))
     }
 
     pub(crate) fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) {
@@ -126,6 +152,10 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Append { dst: register, b });
             }
             (Some(op), _) => {
+                if let Some(op) = expression::with_small_int(op, value, register, register) {
+                    self.emit(op);
+                    return;
+                }
                 let b = self.operand(value);
                 self.operation(op, register, register, b);
             }
@@ -153,10 +183,13 @@ impl<'a> Compiler<'a> {
                 let start = self.state().take_registers(1 + args.len());
                 for (offset, arg) in args.iter().enumerate() {
                     let (Element::Plain(value) | Element::Spread(value)) = arg;
-                    self.expr(value, start + 1 + offset as u16);
+                    self.expr(value, after(start, 1 + offset));
                 }
                 let (name, count) = (self.name(&method.name), 1 + args.len() as u8);
                 self.emit(Op::MethodInPlace { dst: register, start, name, count });
+            }
+            (None, ExprKind::Binary { rest, .. }) if rest.iter().all(|(op, _)| expression::is_plain(*op)) => {
+                self.expr(value, register);
             }
             _ => {
                 let held = self.state().take_register();
@@ -194,9 +227,20 @@ impl<'a> Compiler<'a> {
             }
         }
         keys.reverse();
+        let fields: Option<Vec<&str>> = (keys.iter())
+            .map(|key| match key {
+                Key::Field(name) => Some(&*name.name),
+                Key::Index(_) => None,
+            })
+            .collect();
+        if let Some(keys) = fields.and_then(|fields| self.key_list(&fields)) {
+            let src = self.new_value(target, op, value);
+            self.emit(Op::SetFields { object: register, keys, src });
+            return;
+        }
         let path = self.state().take_registers(keys.len());
         for (offset, key) in keys.iter().enumerate() {
-            let dst = path + offset as u16;
+            let dst = after(path, offset);
             match key {
                 Key::Field(name) => self.load(Value::str(&*name.name), dst),
                 Key::Index(index) => self.expr(index, dst),

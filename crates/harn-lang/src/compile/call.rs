@@ -7,10 +7,12 @@ use crate::syntax::ast::*;
 
 impl<'a> Compiler<'a> {
     pub(crate) fn call(&mut self, callee: &'a Ident, args: &'a [Element], dst: Reg) {
-        let meaning = self.meaning(&callee.name);
-        if let Meaning::Builtin(number) = meaning
-            && self.type_argument(number, args, dst)
-        {
+        // The name of a function that is registered as a tool means its registry, unless it is called.
+        let hidden = self.hides_functions.then(|| attribute::callable_name(&callee.name));
+        let hidden = hidden.filter(|hidden| self.meaning(hidden) != Meaning::Nothing);
+        let callee = &Ident { name: hidden.unwrap_or_else(|| callee.name.clone()), span: callee.span };
+        let meaning = self.meaning_of_callee(&callee.name);
+        if self.type_argument(&callee.name, &meaning, args, dst) {
             return;
         }
         if self.structs.contains_key(&callee.name) && matches!(meaning, Meaning::Nothing) {
@@ -18,7 +20,7 @@ impl<'a> Compiler<'a> {
         }
         let mark = self.state().next;
         if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
-            self.call_with_list(callee, args, dst);
+            self.call_with_list(callee, meaning, args, dst);
             self.state().release(mark);
             return;
         }
@@ -26,7 +28,7 @@ impl<'a> Compiler<'a> {
             Meaning::Register { register, .. } => Some(register),
             Meaning::Captured { .. } | Meaning::Global { .. } | Meaning::Local(_) => {
                 let register = self.state().take_register();
-                self.read(callee, register);
+                self.read_meaning(callee, meaning.clone(), register);
                 Some(register)
             }
             _ => None,
@@ -63,14 +65,14 @@ impl<'a> Compiler<'a> {
         let start = self.state().take_registers(args.len());
         for (offset, arg) in args.iter().enumerate() {
             let (Element::Plain(value) | Element::Spread(value)) = arg;
-            self.expr(value, start + offset as u16);
+            self.expr(value, after(start, offset));
         }
         start
     }
 
-    fn call_with_list(&mut self, callee: &'a Ident, args: &'a [Element], dst: Reg) {
+    fn call_with_list(&mut self, callee: &Ident, meaning: Meaning, args: &'a [Element], dst: Reg) {
         let held = self.state().take_register();
-        self.read(callee, held);
+        self.read_meaning(callee, meaning, held);
         let start = self.state().take_register();
         self.list(args, start);
         self.emit(Op::CallList { dst, start, callee: held });
@@ -90,13 +92,14 @@ impl<'a> Compiler<'a> {
     }
 
     /// `schema_of(T)` and its like take the name of a type for the schema that it stands for.
-    fn type_argument(&mut self, number: u16, args: &'a [Element], dst: Reg) -> bool {
-        let name = builtins::name_of(number);
+    fn type_argument(&mut self, name: &str, meaning: &Meaning, args: &'a [Element], dst: Reg) -> bool {
+        if !matches!(meaning, Meaning::Builtin(_) | Meaning::Function(_)) {
+            return false;
+        }
         let at = match name {
             "schema_of" => 0,
-            "schema_is" | "schema_expect" | "schema_parse" | "schema_check" | "is_type" | "json_validate" => {
-                1
-            }
+            "schema_is" | "schema_expect" | "schema_parse" | "schema_check" | "is_type" | "json_validate"
+            | "get_typed_result" | "get_typed_value" => 1,
             _ => return false,
         };
         let Some(Element::Plain(Expr { kind: ExprKind::Name(alias), .. })) = args.get(at) else {
@@ -113,11 +116,18 @@ impl<'a> Compiler<'a> {
         let mark = self.state().next;
         let start = self.state().take_registers(args.len());
         for (offset, arg) in args.iter().enumerate() {
-            let into = start + offset as u16;
+            let into = after(start, offset);
             let (Element::Plain(value) | Element::Spread(value)) = arg;
             if offset == at { self.load(schema.clone(), into) } else { self.expr(value, into) }
         }
-        self.call_builtin(number, dst, start, args.len() as u8);
+        let count = args.len() as u8;
+        match *meaning {
+            Meaning::Function(function) => {
+                self.emit(Op::CallFunction { dst, start, function, count });
+            }
+            Meaning::Builtin(builtin) => self.call_builtin(builtin, dst, start, count),
+            _ => {}
+        }
         self.state().release(mark);
         true
     }
@@ -134,21 +144,27 @@ impl<'a> Compiler<'a> {
             return;
         }
         let mark = self.state().next;
+        let has_list = args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200;
         if let Some((name, variant)) = self.variant_named(object, &method.name) {
+            if has_list {
+                self.error(Code::Misplaced, method.span, "An enum value cannot spread its fields");
+            }
             let start = self.arguments(args);
             let shape = self.variant(&name, &variant, args.len() as u16);
             self.emit(Op::Variant { dst, start, shape });
             self.state().release(mark);
             return;
         }
+        if has_list {
+            self.method_with_list(object, method, args, optional, dst);
+            self.state().release(mark);
+            return;
+        }
         let start = self.state().take_registers(1 + args.len());
         self.expr(object, start);
-        if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
-            self.error(Code::Misplaced, method.span, "A method call cannot spread its arguments");
-        }
         for (offset, arg) in args.iter().enumerate() {
             let (Element::Plain(value) | Element::Spread(value)) = arg;
-            self.expr(value, start + 1 + offset as u16);
+            self.expr(value, after(start, 1 + offset));
         }
         self.state().at(method.span.start);
         let (name, count) = (self.name(&method.name), 1 + args.len() as u8);
@@ -159,15 +175,44 @@ impl<'a> Compiler<'a> {
         self.state().release(mark);
     }
 
+    /// `object.method(...args)`.
+    fn method_with_list(
+        &mut self,
+        object: &'a Expr,
+        method: &'a Ident,
+        args: &'a [Element],
+        optional: bool,
+        dst: Reg,
+    ) {
+        let start = self.state().take_registers(2);
+        self.expr(object, start);
+        self.list(args, start + 1);
+        let nothing = optional.then(|| self.emit(Op::JumpIfNil { a: start, to: 0 }));
+        self.state().at(method.span.start);
+        let name = self.name(&method.name);
+        self.emit(Op::MethodList { dst: start, start, name });
+        nothing.into_iter().for_each(|jump| self.state().land(jump));
+        self.emit(Op::Take { dst, src: start });
+    }
+
     /// `stream.map(...)`: a builtin whose name has a dot.
     fn namespaced(&mut self, object: &'a Expr, method: &'a Ident, args: &'a [Element], dst: Reg) -> bool {
         let Some(path) = dotted(object) else { return false };
         let root = path.split('.').next().unwrap_or_default();
-        if !matches!(self.meaning(root), Meaning::Nothing) {
+        if !matches!(self.meaning(root), Meaning::Nothing | Meaning::Builtin(_)) {
             return false;
         }
         let Some(number) = builtins::find(&format!("{path}.{}", method.name)) else { return false };
         let mark = self.state().next;
+        if args.iter().any(|arg| matches!(arg, Element::Spread(_))) {
+            let callee = self.state().take_register();
+            self.load(Value::Builtin(number), callee);
+            let start = self.state().take_register();
+            self.list(args, start);
+            self.emit(Op::CallList { dst, start, callee });
+            self.state().release(mark);
+            return true;
+        }
         let start = self.arguments(args);
         self.state().at(method.span.start);
         self.call_builtin(number, dst, start, args.len() as u8);
@@ -179,29 +224,29 @@ impl<'a> Compiler<'a> {
         let mark = self.state().next;
         let value = self.state().take_register();
         self.expr(first, value);
-        for (_, right) in rest {
-            self.pipe(right, value);
+        for (at, (_, right)) in rest.iter().enumerate() {
+            // The last one is the instruction that a tail call is made of.
+            self.pipe(right, value, if at + 1 == rest.len() { dst } else { value });
         }
-        self.emit(Op::Take { dst, src: value });
         self.state().release(mark);
     }
 
-    /// Gives the value in a register to what is on the right, and keeps the result there.
-    fn pipe(&mut self, right: &'a Expr, value: Reg) {
+    /// Gives the value in a register to what is on the right.
+    fn pipe(&mut self, right: &'a Expr, value: Reg, dst: Reg) {
         let mark = self.state().next;
         self.state().at(right.span.start);
         if has_placeholder(right) {
             self.state().open();
             let held = self.declare(&"_".into(), false);
             self.emit(Op::Take { dst: held, src: value });
-            self.expr(right, value);
+            self.expr(right, dst);
             self.state().close();
         } else {
             let callee = self.state().take_register();
             self.expr(right, callee);
             let start = self.state().take_register();
             self.emit(Op::Take { dst: start, src: value });
-            self.emit(Op::Pipe { dst: value, start, callee });
+            self.emit(Op::Pipe { dst, start, callee });
         }
         self.state().release(mark);
     }
@@ -237,6 +282,9 @@ fn has_placeholder(expr: &Expr) -> bool {
             has_placeholder(first) || rest.iter().any(|(_, operand)| has_placeholder(operand))
         }
         ExprKind::Index { object, index, .. } => has_placeholder(object) || has_placeholder(index),
+        ExprKind::Slice { object, start, end } => {
+            has_placeholder(object) || [start, end].into_iter().flatten().any(|bound| has_placeholder(bound))
+        }
         _ => false,
     }
 }

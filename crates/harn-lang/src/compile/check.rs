@@ -48,6 +48,11 @@ impl<'a> Compiler<'a> {
         u16::try_from(self.program.checks.len() - 1).ok()
     }
 
+    fn is_type_param(&self, name: &Name) -> bool {
+        let mut params = self.stack.iter().flat_map(|state| state.type_params);
+        params.any(|param| param.name.name == *name)
+    }
+
     fn wanted(&self, ty: &Type, depth: usize) -> Wanted {
         if depth > 32 {
             return Wanted::Any;
@@ -57,6 +62,7 @@ impl<'a> Compiler<'a> {
             TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
                 ("list", [item]) => Wanted::List(Box::new(deeper(item))),
                 ("dict", [_, value]) => Wanted::Dict(Box::new(deeper(value))),
+                (_, []) if self.is_type_param(name) => Wanted::Any,
                 (kind, []) if KINDS.contains(&kind) => Wanted::Kind(name.clone()),
                 (_, []) if self.interfaces.contains_key(name) => Wanted::Interface(name.clone()),
                 (_, []) => match self.aliases.get(name) {
@@ -164,9 +170,9 @@ impl<'a> Compiler<'a> {
     }
 
     /// Parameters and result of a tool as JSON Schema; its handler is added by the code.
-    pub(crate) fn tool_config(&mut self, tool: &'a Tool) -> Value {
+    pub(crate) fn tool_config(&mut self, params: &[Param], returns: Option<&Type>) -> Dict {
         let mut parameters = Dict::new();
-        for param in &tool.params {
+        for param in params {
             let mut schema = match &param.ty {
                 Some(ty) => self.json_schema(ty, 0),
                 None => Dict::from_iter([(text("type"), "any".into())]),
@@ -181,10 +187,10 @@ impl<'a> Compiler<'a> {
         }
         let mut config = Dict::new();
         config.insert(text("parameters"), Value::dict(parameters));
-        if let Some(ty) = &tool.returns {
+        if let Some(ty) = returns {
             config.insert(text("returns"), Value::dict(self.json_schema(ty, 0)));
         }
-        Value::dict(config)
+        config
     }
 
     fn json_schema(&self, ty: &Type, depth: usize) -> Dict {

@@ -6,26 +6,30 @@ use crate::builtins;
 use crate::syntax::ast::*;
 
 impl<'a> Compiler<'a> {
-    pub(crate) fn if_(&mut self, inner: &'a If, dst: Reg) {
+    /// Its value goes to `dst`, if anybody wants it.
+    pub(crate) fn if_(&mut self, inner: &'a If, dst: Option<Reg>) {
         let mut inner = inner;
         let mut ends = Vec::new();
         loop {
             let no = self.branch_unless(&inner.condition);
-            self.block(&inner.then, Some(dst));
-            ends.push(self.state().jump());
+            self.block(&inner.then, dst);
+            if dst.is_some() || inner.otherwise.is_some() {
+                ends.push(self.state().jump());
+            }
             self.land_all(no);
             match &inner.otherwise {
                 Some(Else::If(Expr { kind: ExprKind::If(next), .. })) => inner = next,
                 Some(Else::If(other)) => {
-                    self.expr(other, dst);
+                    let into = dst.unwrap_or_else(|| self.state().take_register());
+                    self.expr(other, into);
                     break;
                 }
                 Some(Else::Block(block)) => {
-                    self.block(block, Some(dst));
+                    self.block(block, dst);
                     break;
                 }
                 None => {
-                    self.load(Value::Nil, dst);
+                    dst.into_iter().for_each(|dst| self.load(Value::Nil, dst));
                     break;
                 }
             }
@@ -98,7 +102,7 @@ impl<'a> Compiler<'a> {
             let held = self.declare(&name.name, false);
             self.emit(Op::Take { dst: held, src: error });
         }
-        self.statements(&catch.body.body, Some(out));
+        self.block(&catch.body, Some(out));
         self.state().close();
     }
 
@@ -244,7 +248,7 @@ impl<'a> Compiler<'a> {
             let value = self.declare(&case.name.name, false);
             let name = self.name("value");
             self.emit(Op::Field { dst: value, object: chosen, name });
-            self.statements(&case.body.body, None);
+            self.block(&case.body, None);
             self.state().close();
             ends.push(self.state().jump());
             self.state().land(other);

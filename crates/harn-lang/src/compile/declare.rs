@@ -1,20 +1,23 @@
 //! Functions, closures, tools, skills, structs and what else a block may declare.
 
+use std::collections::HashSet;
+
 use super::free::{Names, mentioned};
 use super::function::{Binding, LocalFunction, Place};
 use super::names::Meaning;
 use super::*;
-use crate::bytecode::{Function as Compiled, FunctionKind};
+use crate::bytecode::{Function as Compiled, FunctionKind, OwnMethod};
 use crate::syntax::ast::*;
 
 /// A named function of a block, before it is compiled.
 struct Hoisted<'a> {
     ast: &'a Function,
+    /// What it is called by.
+    name: Name,
     names: Names,
     number: u16,
     captures: Vec<u32>,
     snapshots: HashMap<u32, u32>,
-    siblings: Vec<usize>,
 }
 
 impl<'a> Compiler<'a> {
@@ -22,11 +25,18 @@ impl<'a> Compiler<'a> {
     pub(crate) fn hoist(&mut self, body: &'a [Stmt]) {
         let mut group: Vec<Hoisted<'a>> = Vec::new();
         for stmt in body {
-            if let StmtKind::Decl(Decl { kind: DeclKind::Function(ast), .. }) = &stmt.kind {
+            let StmtKind::Decl(decl) = &stmt.kind else { continue };
+            if let DeclKind::Function(ast) = &decl.kind {
+                let is_hidden = attribute::hides_function(decl);
+                self.hides_functions |= is_hidden;
+                let name = match is_hidden {
+                    true => attribute::callable_name(&ast.name.name),
+                    false => ast.name.name.clone(),
+                };
                 let number = self.reserve_function(&ast.name.name, &ast.params);
                 let names = mentioned(&ast.body, &ast.params);
-                let (captures, snapshots, siblings) = (Vec::new(), HashMap::new(), Vec::new());
-                group.push(Hoisted { ast, names, number, captures, snapshots, siblings });
+                let (captures, snapshots) = (Vec::new(), HashMap::new());
+                group.push(Hoisted { ast, name, names, number, captures, snapshots });
             }
         }
         if group.is_empty() {
@@ -36,7 +46,7 @@ impl<'a> Compiler<'a> {
         self.find_captures(&mut group);
         let mut bodies = Vec::new();
         for hoisted in group {
-            let Hoisted { ast, names, number, captures, snapshots, .. } = hoisted;
+            let Hoisted { ast, name, names, number, captures, snapshots } = hoisted;
             let id = self.new_id();
             let place = if captures.is_empty() {
                 Place::Function(number)
@@ -45,8 +55,7 @@ impl<'a> Compiler<'a> {
                 Place::Local(self.locals.len() - 1)
             };
             let itself = if let Place::Local(at) = place { Some(at) } else { None };
-            let name = ast.name.name.clone();
-            self.state().bind(Binding { id, name: name.clone(), place, mutable: false, is_ahead: false });
+            self.state().bind(Binding { id, name, place, mutable: false, is_ahead: false });
             if !snapshots.is_empty() {
                 self.pending_snapshots.insert(std::ptr::from_ref(ast) as usize, snapshots.clone());
             }
@@ -56,6 +65,7 @@ impl<'a> Compiler<'a> {
             self.begin_function(&ast.name.name, &ast.params);
             let state = self.state();
             (state.captures, state.snapshots, state.itself) = (captures, snapshots, itself);
+            state.type_params = &ast.type_params;
             self.function_body(
                 &ast.params,
                 &ast.body,
@@ -69,11 +79,11 @@ impl<'a> Compiler<'a> {
 
     /// Registers for variables that are declared later in the block and that its functions mention.
     fn reserve_variables(&mut self, body: &'a [Stmt], group: &[Hoisted<'a>]) {
+        let mentioned: HashSet<&Name> = group.iter().flat_map(|hoisted| &hoisted.names.found).collect();
         for stmt in body {
             let StmtKind::Bind { mutable, pattern, .. } = &stmt.kind else { continue };
             for name in bound_names(pattern) {
-                let mentioned = group.iter().any(|hoisted| hoisted.names.found.contains(&name.name));
-                if !mentioned
+                if !mentioned.contains(&name.name)
                     || self.state().find_here(&name.name).is_some()
                     || self.top_level_variable(&name.name).is_some()
                 {
@@ -91,31 +101,31 @@ impl<'a> Compiler<'a> {
     fn find_captures(&mut self, group: &mut [Hoisted<'a>]) {
         let known: HashMap<Name, usize> =
             group.iter().enumerate().map(|(at, hoisted)| (hoisted.ast.name.name.clone(), at)).collect();
-        for hoisted in group.iter_mut() {
+        let mut captured: HashSet<(usize, u32)> = HashSet::new();
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); group.len()];
+        for (at, hoisted) in group.iter_mut().enumerate() {
             for name in std::mem::take(&mut hoisted.names.found) {
                 if let Some(sibling) = known.get(&name) {
-                    hoisted.siblings.push(*sibling);
+                    callers[*sibling].push(at);
                     continue;
                 }
                 for (id, needs_snapshot) in self.variables_behind(&name) {
-                    let captured = if needs_snapshot { self.snapshot(id, hoisted) } else { id };
-                    if !hoisted.captures.contains(&captured) {
-                        hoisted.captures.push(captured);
+                    let id = if needs_snapshot { self.snapshot(id, hoisted) } else { id };
+                    if captured.insert((at, id)) {
+                        hoisted.captures.push(id);
                     }
                 }
             }
         }
-        let mut is_settled = false;
-        while !is_settled {
-            is_settled = true;
-            for at in 0..group.len() {
-                for sibling in group[at].siblings.clone() {
-                    for id in group[sibling].captures.clone() {
-                        if !group[at].captures.contains(&id) {
-                            group[at].captures.push(id);
-                            is_settled = false;
-                        }
-                    }
+        // Whatever a function captures goes to those that call it, once.
+        let all = group.iter().enumerate();
+        let mut waiting: Vec<(usize, u32)> =
+            all.flat_map(|(at, hoisted)| hoisted.captures.iter().map(move |id| (at, *id))).collect();
+        while let Some((at, id)) = waiting.pop() {
+            for caller in &callers[at] {
+                if captured.insert((*caller, id)) {
+                    group[*caller].captures.push(id);
+                    waiting.push((*caller, id));
                 }
             }
         }
@@ -152,15 +162,21 @@ impl<'a> Compiler<'a> {
     }
 
     pub(crate) fn declaration(&mut self, decl: &'a Decl) {
+        self.check_attributes(decl);
         match &decl.kind {
             DeclKind::Function(function) => {
                 let key = std::ptr::from_ref(function) as usize;
                 for (id, copy) in self.pending_snapshots.remove(&key).unwrap_or_default() {
+                    if self.state().is_ahead(id) {
+                        self.late_snapshots.push((id, copy));
+                        continue;
+                    }
                     let (from, to) = (self.state().register_of(id), self.state().register_of(copy));
                     if let (Some(src), Some(dst)) = (from, to) {
                         self.emit(Op::Move { dst, src });
                     }
                 }
+                self.register(decl, function);
             }
             DeclKind::Impl(inner) => self.impl_(inner),
             DeclKind::Tool(tool) => self.tool(tool),
@@ -207,12 +223,17 @@ impl<'a> Compiler<'a> {
         state.gives_last = gives_last;
         state.at(body.span.start);
         let first = state.take_registers(params.len());
+        if let Some(name) = self.state().own_name.take() {
+            let dst = self.declare(&name, false);
+            self.emit(Op::Itself { dst });
+        }
         self.copy_assigned(&names.assigned);
         for (at, param) in params.iter().enumerate() {
-            self.parameter(first + at as u16, at, param);
+            self.parameter(after(first, at), at, param);
         }
         let out = self.state().take_register();
-        self.statements(&body.body, gives_last.then_some(out));
+        // A scope of its own: a variable of the body may have the name of a parameter.
+        self.block(body, gives_last.then_some(out));
         self.state().at(body.span.end.saturating_sub(1));
         self.emit(if gives_last { Op::Return { src: out } } else { Op::ReturnNil });
     }
@@ -265,8 +286,10 @@ impl<'a> Compiler<'a> {
     /// An anonymous function; it captures what it mentions, as it is now.
     pub(crate) fn closure(&mut self, name: &str, params: &'a [Param], body: &'a Block, dst: Reg) {
         let names = mentioned(body, params);
+        let itself = self.itself.take().filter(|itself| names.found.contains(itself));
         let number = self.reserve_function(&name.into(), params);
         self.begin_function(&name.into(), params);
+        self.state().own_name = itself;
         let kind = function_kind(false, &names, self.is_prelude);
         self.function_body(params, body, &names, kind, true);
         self.finish_closure(number, dst);
@@ -301,17 +324,28 @@ impl<'a> Compiler<'a> {
             let DeclKind::Function(ast) = &method.kind else { continue };
             let names = mentioned(&ast.body, &ast.params);
             let number = self.reserve_function(&ast.name.name, &ast.params);
-            self.program.methods.insert((inner.target.name.clone(), ast.name.name.clone()), number);
             self.begin_function(&ast.name.name, &ast.params);
+            self.state().type_params = &ast.type_params;
             let kind = function_kind(ast.is_gen, &names, self.is_prelude);
             self.function_body(&ast.params, &ast.body, &names, kind, false);
-            if !self.state().captures.is_empty() {
-                let message =
-                    format!("The method {} cannot use variables of the code around it", ast.name.name);
-                self.error(Code::Misplaced, ast.name.span, message);
-            }
+            let captures = self.state().captures.clone();
             self.end_function(number);
+            let closure = (!captures.is_empty()).then(|| self.hold_method(number, &captures));
+            let key = (inner.target.name.clone(), ast.name.name.clone());
+            self.program.methods.insert(key, OwnMethod { function: number, closure });
         }
+    }
+
+    /// A method that captures variables is kept in a variable of the program, as it is here.
+    fn hold_method(&mut self, number: u16, captures: &[u32]) -> u32 {
+        let index = self.program.globals;
+        self.program.globals += 1;
+        let mark = self.state().next;
+        let src = self.state().take_register();
+        self.make_closure(number, captures, src);
+        self.emit(Op::SetGlobal { src, index });
+        self.state().release(mark);
+        index
     }
 
     /// `tool t(...) { ... }` defines a registry with one tool in it.
@@ -325,8 +359,8 @@ impl<'a> Compiler<'a> {
             Some(description) => self.expr(description, start + 2),
             None => self.load(Value::str(""), start + 2),
         }
-        let config = self.tool_config(tool);
-        self.load(config, start + 3);
+        let config = self.tool_config(&tool.params, tool.returns.as_ref());
+        self.load(Value::dict(config), start + 3);
         let handler = self.state().take_register();
         self.closure(&tool.name.name, &tool.params, &tool.body, handler);
         let key = self.name("handler");
@@ -363,14 +397,35 @@ impl<'a> Compiler<'a> {
         }
         self.builtin("eval_pack_manifest", held, manifest, 1);
         self.state().release(held + 1);
+        if !self.is_declaring {
+            self.eval_pack_body(pack, &id, held);
+        }
         match &pack.name {
             Some(name) => self.introduce(name, false, held, mark),
             None => self.state().release(mark),
         }
     }
 
+    /// The statements of an evaluation, with its fields as variables.
+    fn eval_pack_body(&mut self, pack: &'a EvalPack, id: &str, manifest: Reg) {
+        self.state().open();
+        let known = [("id", Value::str(id)), ("version", Value::Int(1))];
+        for (name, value) in known {
+            let register = self.declare(&name.into(), false);
+            self.load(value, register);
+        }
+        for (field, _) in &pack.fields {
+            let name = self.name(&field.name);
+            let dst = self.declare(&field.name, false);
+            self.emit(Op::Field { dst, object: manifest, name });
+        }
+        self.block(&pack.body, None);
+        pack.summarize.iter().for_each(|block| self.block(block, None));
+        self.state().close();
+    }
+
     fn fields(&mut self, fields: &'a [(Ident, Expr)], dst: Reg) {
-        self.emit(Op::Dict { dst, start: dst, count: 0 });
+        self.emit(Op::EmptyDict { dst });
         for (name, value) in fields {
             let mark = self.state().next;
             let key = self.name(&name.name);

@@ -82,8 +82,8 @@ impl<'a> Compiler<'a> {
                 let first = self.state().take_registers(2);
                 for (offset, bound) in [start, end].into_iter().enumerate() {
                     match bound {
-                        Some(bound) => self.expr(bound, first + offset as u16),
-                        None => self.load(Value::Nil, first + offset as u16),
+                        Some(bound) => self.expr(bound, after(first, offset)),
+                        None => self.load(Value::Nil, after(first, offset)),
                     }
                 }
                 self.emit(Op::Slice { dst, object, start: first });
@@ -102,7 +102,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Spawn { dst, closure });
                 self.state().release(mark);
             }
-            ExprKind::If(inner) => self.if_(inner, dst),
+            ExprKind::If(inner) => self.if_(inner, Some(dst)),
             ExprKind::Match(inner) => self.match_(inner, dst),
             ExprKind::Retry { count, body } => self.retry(count, body, dst),
             ExprKind::Parallel(inner) => self.parallel(inner, dst),
@@ -126,8 +126,8 @@ impl<'a> Compiler<'a> {
         let start = self.state().take_registers(parts.len());
         for (offset, part) in parts.iter().enumerate() {
             match part {
-                StrPart::Text(text) => self.load(Value::str(&**text), start + offset as u16),
-                StrPart::Expr(inner) => self.expr(inner, start + offset as u16),
+                StrPart::Text(text) => self.load(Value::str(&**text), after(start, offset)),
+                StrPart::Expr(inner) => self.expr(inner, after(start, offset)),
             }
         }
         self.emit(Op::Join { dst, start, count: u16::try_from(parts.len()).unwrap_or(u16::MAX) });
@@ -143,7 +143,7 @@ impl<'a> Compiler<'a> {
             let start = self.state().take_registers(items.len());
             for (offset, item) in items.iter().enumerate() {
                 let (Element::Plain(value) | Element::Spread(value)) = item;
-                self.expr(value, start + offset as u16);
+                self.expr(value, after(start, offset));
             }
             self.emit(Op::List { dst, start, count: items.len() as u16 });
         } else {
@@ -170,26 +170,54 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn dict(&mut self, entries: &'a [Entry], dst: Reg) {
         let mark = self.state().next;
-        let is_plain = entries.iter().all(|entry| matches!(entry, Entry::Named { .. }));
-        if is_plain && entries.len() <= 32 {
-            let start = self.state().take_registers(entries.len() * 2);
-            for (offset, entry) in entries.iter().enumerate() {
-                if let Entry::Named { key, value } = entry {
-                    let at = start + 2 * offset as u16;
-                    self.load(Value::str(&*key.name), at);
-                    self.expr_or_schema(&key.name, value, at + 1);
-                }
+        let named = entries.iter().map(|entry| match entry {
+            Entry::Named { key, value } => Some((&*key.name, value)),
+            _ => None,
+        });
+        let named: Option<Vec<_>> = named.collect();
+        let names = named.as_ref().map(|named| {
+            let mut names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        });
+        if let (Some(named), Some(names)) = (named, names)
+            && let Some(keys) = self.key_list(&names)
+        {
+            let start = self.state().take_registers(names.len());
+            for (name, value) in named {
+                let at = names.binary_search(&name).unwrap_or_default();
+                self.expr_or_schema(name, value, after(start, at));
             }
-            self.emit(Op::Dict { dst, start, count: entries.len() as u16 });
+            self.emit(Op::Dict { dst, start, keys });
         } else {
             let dict = self.state().take_register();
-            self.emit(Op::Dict { dst: dict, start: dict, count: 0 });
+            self.emit(Op::EmptyDict { dst: dict });
             for entry in entries {
                 self.dict_entry(dict, entry);
             }
             self.emit(Op::Take { dst, src: dict });
         }
         self.state().release(mark);
+    }
+
+    /// The number of a short list of keys that are written down.
+    pub(crate) fn key_list(&mut self, names: &[&str]) -> Option<u16> {
+        if names.is_empty() || names.len() > 32 {
+            return None;
+        }
+        let texts: Vec<u32> = names.iter().map(|name| self.text(name)).collect();
+        if let Some(known) = self.key_lists.get(&texts) {
+            return Some(*known);
+        }
+        let number = u16::try_from(self.program.key_lists.len()).ok()?;
+        let keys = texts.iter().filter_map(|text| match &self.program.constants[*text as usize] {
+            Value::Str(key) => Some(Arc::clone(key)),
+            _ => None,
+        });
+        self.program.key_lists.push(keys.collect());
+        self.key_lists.insert(texts, number);
+        Some(number)
     }
 
     fn dict_entry(&mut self, dict: Reg, entry: &'a Entry) {
@@ -252,40 +280,24 @@ impl<'a> Compiler<'a> {
             _ => {}
         }
         let mark = self.state().next;
-        let mut a = self.operand(first);
+        // A block on the right may change the variable on the left, whose value is the one before.
+        let is_changed = rest.iter().any(|(_, operand)| has_block(operand));
+        let mut a = if is_changed { self.temp(first) } else { self.operand(first) };
+        // One register for all results but the last, so that a chain may be of any length.
+        let between = if rest.len() > 1 { self.state().take_register() } else { dst };
         for (at, (op, right)) in rest.iter().enumerate() {
             let inner = self.state().next;
             self.state().at(right.span.start);
-            let into = if at + 1 == rest.len() { dst } else { self.state().take_register() };
-            if let (BinaryOp::Add | BinaryOp::Subtract, ExprKind::Int(value)) = (op, &right.kind)
-                && let Ok(value) = i16::try_from(*value)
-                && value != i16::MIN
-            {
-                let value = if *op == BinaryOp::Add { value } else { -value };
-                self.add_int(*op, into, a, value);
+            let into = if at + 1 == rest.len() { dst } else { between };
+            if let Some(with_int) = with_small_int(*op, right, into, a) {
+                self.emit(with_int);
             } else {
                 let b = self.operand(right);
                 self.operation(*op, into, a, b);
             }
-            if into != dst {
-                // Keeps the intermediate result, gives back the rest.
-                self.state().release(inner + 1);
-            }
+            self.state().release(inner);
             a = into;
         }
-        self.state().release(mark);
-    }
-
-    /// Adding a small number; anything else than a number fails as the operator that was written does.
-    fn add_int(&mut self, op: BinaryOp, dst: Reg, a: Reg, value: i16) {
-        if op == BinaryOp::Add || value == 0 {
-            self.emit(Op::AddInt { dst, a, value });
-            return;
-        }
-        let mark = self.state().next;
-        let b = self.state().take_register();
-        self.load(Value::Int(-i64::from(value)), b);
-        self.emit(Op::Subtract { dst, a, b });
         self.state().release(mark);
     }
 
@@ -398,10 +410,15 @@ impl<'a> Compiler<'a> {
             return vec![self.emit(Op::JumpUnless { a, to: 0 })];
         }
         let a = self.operand(first);
-        if let (BinaryOp::Less, ExprKind::Int(value)) = (op, &right.kind)
-            && let Ok(value) = i16::try_from(*value)
+        if let Some(value) = small_int(right)
+            && let Some(test) = match op {
+                BinaryOp::Less => Some(Op::TestLessInt { a, value }),
+                BinaryOp::Greater => Some(Op::TestMoreInt { a, value }),
+                BinaryOp::Equal => Some(Op::TestEqualInt { a, value }),
+                _ => None,
+            }
         {
-            self.emit(Op::TestLessInt { a, value });
+            self.emit(test);
             return vec![self.state().jump()];
         }
         let b = self.operand(right);
@@ -462,4 +479,56 @@ impl<'a> Compiler<'a> {
         self.emit(Op::Take { dst, src });
         self.state().release(mark);
     }
+}
+
+/// Whether statements are run while an expression is computed.
+fn has_block(expr: &Expr) -> bool {
+    let any = |items: &[Element]| {
+        items.iter().any(|item| {
+            let (Element::Plain(value) | Element::Spread(value)) = item;
+            has_block(value)
+        })
+    };
+    match &expr.kind {
+        ExprKind::If(_)
+        | ExprKind::Match(_)
+        | ExprKind::Try(_)
+        | ExprKind::Retry { .. }
+        | ExprKind::Deadline { .. } => true,
+        ExprKind::Paren(inner)
+        | ExprKind::Unary { operand: inner, .. }
+        | ExprKind::Field { object: inner, .. } => has_block(inner),
+        ExprKind::Binary { first, rest } => {
+            has_block(first) || rest.iter().any(|(_, operand)| has_block(operand))
+        }
+        ExprKind::Index { object, index, .. } => has_block(object) || has_block(index),
+        ExprKind::Call { args, .. } | ExprKind::List(args) => any(args),
+        ExprKind::Method { object, args, .. } => has_block(object) || any(args),
+        _ => false,
+    }
+}
+
+/// A number that is written in the program and fits into an instruction.
+pub(crate) fn small_int(expr: &Expr) -> Option<i16> {
+    match expr.kind {
+        ExprKind::Int(value) => i16::try_from(value).ok(),
+        _ => None,
+    }
+}
+
+/// The instruction for an operator with such a number on its right, if there is one.
+pub(crate) fn with_small_int(op: BinaryOp, right: &Expr, dst: Reg, a: Reg) -> Option<Op> {
+    let value = small_int(right)?;
+    match op {
+        BinaryOp::Add => Some(Op::AddInt { dst, a, value }),
+        BinaryOp::Subtract => Some(Op::SubtractInt { dst, a, value }),
+        BinaryOp::Modulo => Some(Op::ModuloInt { dst, a, value }),
+        BinaryOp::Equal => Some(Op::EqualInt { dst, a, value }),
+        _ => None,
+    }
+}
+
+/// Operators whose instruction writes its result last of all, so that it may go where an operand is.
+pub(crate) fn is_plain(op: BinaryOp) -> bool {
+    !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Coalesce | BinaryOp::Pipe | BinaryOp::NotIn)
 }

@@ -24,6 +24,7 @@ pub struct Names {
     seen: HashSet<Name>,
     /// Names that are assigned to.
     pub assigned: Vec<Name>,
+    seen_assigned: HashSet<Name>,
     /// Whether the function itself, not one within it, yields or emits.
     pub yields: bool,
     /// Whether it has a `defer`.
@@ -58,7 +59,7 @@ impl Names {
             }
             StmtKind::Assign { target, value, .. } => {
                 if let Some(name) = root(target)
-                    && !self.assigned.contains(name)
+                    && self.seen_assigned.insert(name.clone())
                 {
                     self.assigned.push(name.clone());
                 }

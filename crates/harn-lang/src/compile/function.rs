@@ -4,7 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::bytecode::{Function, Op, Reg};
-use crate::syntax::ast::{Block, Name};
+use crate::syntax::ast::{Block, Name, TypeParam};
+
+/// The register so many places after another. There may be none any more; then the function is refused as too large.
+pub fn after(first: Reg, offset: usize) -> Reg {
+    Reg::try_from(offset).map_or(Reg::MAX, |offset| first.saturating_add(offset))
+}
 
 /// Where a variable is.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +36,10 @@ pub struct Binding {
 
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
+    /// In the order of their ids.
     pub bindings: Vec<Binding>,
+    /// The places of those of a name, the last one last.
+    by_name: HashMap<Name, Vec<usize>>,
     first_register: Reg,
 }
 
@@ -58,6 +66,13 @@ pub struct Loop {
     pub cleanups: usize,
 }
 
+/// A variable that is bound to a function further down. One that was made before may call it by its name.
+pub struct Later {
+    pub name: Name,
+    /// The variable of the program through which it is called, if anybody does.
+    pub global: Option<u32>,
+}
+
 /// A named function of a block that has to be made where it is used.
 pub struct LocalFunction {
     pub number: u16,
@@ -72,14 +87,22 @@ pub struct FunctionState<'a> {
     pub captures: Vec<u32>,
     /// Changing variables that a named function saw as they were when it was declared: their copies.
     pub snapshots: HashMap<u32, u32>,
+    /// Variables of the open blocks that will be bound to functions.
+    pub later: Vec<Later>,
     pub loops: Vec<Loop>,
     pub cleanups: Vec<Cleanup<'a>>,
     /// Its own number as a local function, for recursion.
     pub itself: Option<usize>,
+    /// The variable that it was bound to, if it refers to itself by it.
+    pub own_name: Option<Name>,
+    /// The names that stand for types in it; they hide declared types.
+    pub type_params: &'a [TypeParam],
     pub has_defer: bool,
     /// Its last statement is its value.
     pub gives_last: bool,
     pub next: Reg,
+    /// Registers below this one are never given back: a deferred block reads them when the function ends.
+    pub pinned: Reg,
     place: u32,
     pub is_too_large: bool,
 }
@@ -92,12 +115,16 @@ impl<'a> FunctionState<'a> {
             scopes: vec![Scope::default()],
             captures: Vec::new(),
             snapshots: HashMap::new(),
+            later: Vec::new(),
             loops: Vec::new(),
             cleanups: Vec::new(),
             itself: None,
+            own_name: None,
+            type_params: &[],
             has_defer: false,
             gives_last: false,
             next: 0,
+            pinned: 0,
             place: 0,
             is_too_large: false,
         }
@@ -162,42 +189,60 @@ impl<'a> FunctionState<'a> {
 
     /// Gives back every register from this one on.
     pub fn release(&mut self, mark: Reg) {
-        self.next = mark;
+        self.next = mark.max(self.pinned);
     }
 
     pub fn open(&mut self) {
-        self.scopes.push(Scope { bindings: Vec::new(), first_register: self.next });
+        self.scopes.push(Scope { first_register: self.next, ..Scope::default() });
     }
 
     pub fn close(&mut self) {
         if let Some(scope) = self.scopes.pop() {
-            self.next = scope.first_register;
+            self.release(scope.first_register);
         }
     }
 
     pub fn bind(&mut self, binding: Binding) {
         if let Some(scope) = self.scopes.last_mut() {
+            debug_assert!(scope.bindings.last().is_none_or(|last| last.id < binding.id));
+            scope.by_name.entry(binding.name.clone()).or_default().push(scope.bindings.len());
             scope.bindings.push(binding);
         }
     }
 
     /// The register of a variable of this function.
     pub fn register_of(&self, id: u32) -> Option<Reg> {
-        let mut all = self.scopes.iter().rev().flat_map(|scope| scope.bindings.iter().rev());
-        match all.find(|binding| binding.id == id)?.place {
+        match self.binding(id)?.place {
             Place::Register(register) => Some(register),
             _ => None,
         }
     }
 
+    /// Whether a variable of this function is reserved, but not declared yet.
+    pub fn is_ahead(&self, id: u32) -> bool {
+        self.binding(id).is_some_and(|binding| binding.is_ahead)
+    }
+
+    fn binding(&self, id: u32) -> Option<&Binding> {
+        self.scopes.iter().rev().find_map(|scope| {
+            let at = scope.bindings.binary_search_by_key(&id, |binding| binding.id).ok()?;
+            scope.bindings.get(at)
+        })
+    }
+
     pub fn find(&self, name: &str, ahead: bool) -> Option<&Binding> {
-        let visible = |binding: &&Binding| &*binding.name == name && (ahead || !binding.is_ahead);
-        self.scopes.iter().rev().find_map(|scope| scope.bindings.iter().rev().find(visible))
+        let visible = |binding: &&Binding| ahead || !binding.is_ahead;
+        self.scopes.iter().rev().find_map(|scope| {
+            let places = scope.by_name.get(name)?;
+            places.iter().rev().map(|at| &scope.bindings[*at]).find(visible)
+        })
     }
 
     /// The binding of this name in the innermost scope.
     pub fn find_here(&mut self, name: &str) -> Option<&mut Binding> {
-        self.scopes.last_mut()?.bindings.iter_mut().rev().find(|binding| &*binding.name == name)
+        let scope = self.scopes.last_mut()?;
+        let at = *scope.by_name.get(name)?.last()?;
+        scope.bindings.get_mut(at)
     }
 
     /// The number under which a variable is captured.

@@ -15,7 +15,7 @@ impl<'a> Compiler<'a> {
             if let Some(guard) = &arm.guard {
                 next.extend(self.branch_unless(guard));
             }
-            self.statements(&arm.body.body, Some(dst));
+            self.block(&arm.body, Some(dst));
             self.state().close();
             ends.push(self.state().jump());
             self.land_all(next);
@@ -106,11 +106,18 @@ impl<'a> Compiler<'a> {
         missed
     }
 
-    /// At least so many items: what follows them does not matter.
+    /// At least so many items: what follows them does not matter, or is bound by `...rest` at the end.
     fn list_pattern(&mut self, items: &'a [Element], subject: Reg) -> Vec<usize> {
+        let (items, rest) = match items.split_last() {
+            Some((Element::Spread(rest), items)) => (items, Some(rest)),
+            _ => (items, None),
+        };
         let least = u16::try_from(items.len()).unwrap_or(u16::MAX);
         self.emit(Op::TestList { src: subject, least });
         let mut missed = vec![self.state().jump()];
+        if let Some(rest) = rest {
+            missed.extend(self.inner(rest, |dst| Op::RestOfList { dst, src: subject, from: least }));
+        }
         for (at, item) in items.iter().enumerate() {
             let (Element::Plain(item) | Element::Spread(item)) = item;
             let index = self.state().take_register();

@@ -3,9 +3,11 @@
 //! Closures capture values when they are made. A named function is visible in its whole block; one that captures
 //! nothing is a constant, any other is made anew wherever it is referred to, from variables as they are there (from
 //! those that change, as they were when it was declared). So functions may call each other in any order, and no
-//! value ever refers to itself.
+//! value ever refers to itself. A closure calls itself by the name that it is bound to, and one that its block binds
+//! only later through a variable of the program.
 
 mod assign;
+mod attribute;
 mod call;
 mod check;
 mod control;
@@ -17,6 +19,7 @@ mod matching;
 mod module;
 mod names;
 mod pattern;
+mod session;
 mod statement;
 
 use std::collections::HashMap;
@@ -24,14 +27,18 @@ use std::sync::Arc;
 
 pub use crate::modules::{Loader, NoModules};
 pub use check::{ParamCheck, Wanted, WantedField};
-pub use module::{Settings, check, compile};
+pub use module::{Settings, UnknownCalls, check, compile};
+pub use session::{Session, Step};
 
-use crate::bytecode::{Op, Program, Reg};
+use crate::bytecode::{Op, Program, Reg, VariantShape};
 use crate::problem::{Code, Problem};
 use crate::syntax::ast::Name;
 use crate::syntax::span::Span;
 use crate::value::{Text, Value};
-use function::{Binding, FunctionState, LocalFunction, Place};
+use function::{Binding, FunctionState, LocalFunction, Place, after};
+
+/// So often the name that was meant is looked for.
+const MAX_SUGGESTIONS: u32 = 100;
 
 /// Everything that is known while a program is compiled.
 pub(crate) struct Compiler<'a> {
@@ -50,16 +57,33 @@ pub(crate) struct Compiler<'a> {
     is_prelude: bool,
     is_entry: bool,
     is_in_pipeline: bool,
+    /// Only what is declared counts, nothing else is run: a module, or the top of a file with pipelines.
+    is_declaring: bool,
+    /// Some function shares its name with its registry.
+    hides_functions: bool,
+    /// Some function is called through a variable that its block binds further down.
+    calls_later: bool,
+    /// The variable that the closure to be compiled next is bound to: it may call itself by this name.
+    itself: Option<Name>,
     problems: Vec<Problem>,
     next_id: u32,
+    /// How often the name that was meant may still be looked for, which takes a look at every name.
+    suggestions: u32,
     names: HashMap<Arc<str>, u16>,
     texts: HashMap<Arc<str>, u32>,
+    /// The lists of keys of the program, as constants.
+    key_lists: HashMap<Vec<u32>, u16>,
+    variants: HashMap<VariantShape, u16>,
     /// Functions of a block whose variables are to be copied where they are declared, by their place in the tree.
     pending_snapshots: HashMap<usize, HashMap<u32, u32>>,
+    /// Variables that a function saw before they were declared, and their copies: made when they are.
+    late_snapshots: Vec<(u32, u32)>,
     /// Functions of the prelude by name.
     prelude: HashMap<Name, u16>,
     /// Names to which the host gives values; they are the first globals.
     host_names: Vec<Name>,
+    /// What earlier entries of a session left.
+    carried: Option<session::Carried<'a>>,
 }
 
 impl<'a> Compiler<'a> {
@@ -90,7 +114,12 @@ impl<'a> Compiler<'a> {
             self.error(Code::TooLarge, Span::default(), "The program has too many different names");
             0
         });
-        self.program.names.push(Arc::new(Text::new(name)));
+        // A name and a constant of the same text are one, so that a look at where it is tells them equal.
+        let text = match self.texts.get(name).and_then(|at| self.program.constants.get(*at as usize)) {
+            Some(Value::Str(text)) => Arc::clone(text),
+            _ => Arc::new(Text::new(name)),
+        };
+        self.program.names.push(text);
         self.names.insert(name.into(), number);
         number
     }
@@ -105,7 +134,8 @@ impl<'a> Compiler<'a> {
         if let Some(known) = self.texts.get(text) {
             return *known;
         }
-        let index = self.constant(Value::str(text));
+        let known = self.names.get(text).map(|name| Arc::clone(&self.program.names[usize::from(*name)]));
+        let index = self.constant(known.map_or_else(|| Value::str(text), Value::Str));
         self.texts.insert(text.into(), index);
         index
     }
@@ -128,13 +158,17 @@ impl<'a> Compiler<'a> {
     }
 
     fn variant(&mut self, name: &Name, variant: &Name, fields: u16) -> u16 {
-        let shape = crate::bytecode::VariantShape { name: name.clone(), variant: variant.clone(), fields };
-        let known = self.program.variants.iter().position(|known| *known == shape);
-        let at = known.unwrap_or_else(|| {
-            self.program.variants.push(shape);
-            self.program.variants.len() - 1
+        let shape = VariantShape { name: name.clone(), variant: variant.clone(), fields };
+        if let Some(known) = self.variants.get(&shape) {
+            return *known;
+        }
+        let number = u16::try_from(self.program.variants.len()).unwrap_or_else(|_| {
+            self.error(Code::TooLarge, Span::default(), "The program has too many variants");
+            0
         });
-        u16::try_from(at).unwrap_or(u16::MAX)
+        self.program.variants.push(shape.clone());
+        self.variants.insert(shape, number);
+        number
     }
 
     /// A variable of the running function in a register of its own.

@@ -1,6 +1,6 @@
 //! A program of several modules: what they give to each other, and where it begins.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::function::{Binding, FunctionState, Place};
@@ -13,9 +13,9 @@ use crate::syntax::ast::*;
 
 /// What a module gives to others.
 #[derive(Clone, Default)]
-struct Exports {
-    functions: HashMap<Name, u16>,
-    public: Vec<Name>,
+pub(super) struct Exports {
+    pub(super) functions: HashMap<Name, u16>,
+    public: HashSet<Name>,
 }
 
 impl Exports {
@@ -35,6 +35,17 @@ pub struct Settings {
     pub host_names: Vec<Name>,
     /// The pipeline to run, instead of `default` or the first.
     pub pipeline: Option<Name>,
+    pub unknown_calls: UnknownCalls,
+}
+
+/// What it means when a program calls a function that nothing defines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownCalls {
+    /// An error.
+    #[default]
+    Refused,
+    /// A warning: the host may have it.
+    LeftToHost,
 }
 
 /// Compiles a program and all that it imports. Fails with its errors, if it has any.
@@ -42,7 +53,9 @@ pub fn compile(entry: Source, loader: &dyn Loader, settings: &Settings) -> Resul
     let (program, problems) = examine(entry, loader, settings);
     match program {
         Some(program) => Ok(program),
-        None => Err(problems),
+        None => {
+            Err(Problems { all: problems.all.into_iter().filter(Problem::is_error).collect(), ..problems })
+        }
     }
 }
 
@@ -53,12 +66,12 @@ pub fn check(entry: Source, loader: &dyn Loader, settings: &Settings) -> Problem
 
 /// The program, if it has no errors, and what is wrong with it.
 fn examine(entry: Source, loader: &dyn Loader, settings: &Settings) -> (Option<Program>, Problems) {
-    let prelude = Source { name: "prelude".into(), text: crate::prelude::SOURCE.into() };
-    let Modules { modules, problems: mut all } = Modules::read(prelude, entry, loader);
+    let Modules { modules, problems: mut all } = Modules::of_program(entry, loader);
     let sources: Vec<Source> = modules.iter().map(|module| module.source.clone()).collect();
     if !all.is_empty() {
         return (None, Problems { all, sources });
     }
+    all.extend(crate::types::check(&modules, settings));
     let mut compiler = Compiler::new(settings);
     compiler.program.sources.clone_from(&sources);
     let mut exports: Vec<Option<Exports>> = vec![None; modules.len()];
@@ -75,7 +88,7 @@ fn examine(entry: Source, loader: &dyn Loader, settings: &Settings) -> (Option<P
 }
 
 impl<'a> Compiler<'a> {
-    fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let globals = u32::try_from(settings.host_names.len()).unwrap_or(u32::MAX);
         Self {
             program: Program { globals, ..Program::default() },
@@ -89,19 +102,28 @@ impl<'a> Compiler<'a> {
             module: 0,
             is_prelude: false,
             is_in_pipeline: false,
+            is_declaring: false,
+            hides_functions: false,
             is_entry: false,
+            itself: None,
+            calls_later: false,
             problems: Vec::new(),
             next_id: 0,
+            suggestions: MAX_SUGGESTIONS,
             names: HashMap::new(),
             texts: HashMap::new(),
+            key_lists: HashMap::new(),
+            variants: HashMap::new(),
             prelude: HashMap::new(),
             pending_snapshots: HashMap::new(),
+            late_snapshots: Vec::new(),
             host_names: settings.host_names.clone(),
+            carried: None,
         }
     }
 
     /// Compiles one module; gives the number of the function that sets it up.
-    fn module(
+    pub(super) fn module(
         &mut self,
         at: usize,
         loaded: &'a Module,
@@ -111,12 +133,21 @@ impl<'a> Compiler<'a> {
         inits: &[u16],
     ) -> u16 {
         let body = &loaded.parsed.module.body;
-        self.module = u16::try_from(at).unwrap_or(u16::MAX);
+        let number = at + self.carried.as_ref().map_or(0, |carried| carried.modules);
+        self.module = u16::try_from(number).unwrap_or(u16::MAX);
         (self.is_prelude, self.is_entry) = (at == 0, is_entry);
         self.enums = enums_of(body);
         (self.structs, self.aliases, self.interfaces) = (HashMap::new(), HashMap::new(), HashMap::new());
-        self.collect_types(body);
         self.scope = HashMap::new();
+        if is_entry && let Some(carried) = &mut self.carried {
+            self.scope = std::mem::take(&mut carried.scope);
+            for earlier in carried.bodies.clone() {
+                self.enums.extend(enums_of(earlier));
+                self.collect_types(earlier);
+            }
+            self.enums.extend(enums_of(body));
+        }
+        self.collect_types(body);
         let name: Name = if is_entry { "pipeline".into() } else { loaded.source.name.clone() };
         let number = self.reserve_function(&name, &[]);
         let reexported = self.imports(loaded, exports);
@@ -136,6 +167,11 @@ impl<'a> Compiler<'a> {
         exports[at] = Some(self.exports(body, reexported));
         if at == 0 {
             self.prelude = exports[at].clone().unwrap_or_default().functions;
+            for builtin in crate::builtins::all().filter(|builtin| builtin.name.contains('.')) {
+                if let Some(number) = self.prelude.get(builtin.name.replace('.', "_").as_str()).copied() {
+                    self.prelude.insert(builtin.name.into(), number);
+                }
+            }
             self.program.prelude.clone_from(&self.prelude);
         }
         self.end_function(number);
@@ -143,7 +179,9 @@ impl<'a> Compiler<'a> {
     }
 
     fn library(&mut self, body: &'a [Stmt]) {
+        self.is_declaring = true;
         self.statements(body, None);
+        self.is_declaring = false;
         self.emit(Op::ReturnNil);
     }
 
@@ -176,9 +214,11 @@ impl<'a> Compiler<'a> {
         for stmt in body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Bind { .. })) {
             self.statement(stmt, None);
         }
+        self.is_declaring = true;
         for stmt in body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Decl(_))) {
             self.statement(stmt, None);
         }
+        self.is_declaring = false;
         self.is_in_pipeline = true;
         // The bodies of those that it extends come first.
         let mut chain = vec![chosen];
@@ -202,7 +242,7 @@ impl<'a> Compiler<'a> {
                 self.load(Value::Nil, register);
             }
         }
-        self.statements(&pipeline.body.body, Some(out));
+        self.block(&pipeline.body, Some(out));
         self.state().close();
     }
 
@@ -225,6 +265,7 @@ impl<'a> Compiler<'a> {
     /// others are captured as they are.
     fn top_level_names(&mut self, body: &'a [Stmt], is_entry: bool) {
         for stmt in body {
+            let registry;
             let (mutable, names) = match &stmt.kind {
                 StmtKind::Bind { mutable, pattern, .. } => (*mutable, super::declare::bound_names(pattern)),
                 StmtKind::Decl(Decl { kind: DeclKind::Tool(tool), .. }) => (false, vec![&tool.name]),
@@ -232,28 +273,42 @@ impl<'a> Compiler<'a> {
                 StmtKind::Decl(Decl { kind: DeclKind::EvalPack(pack), .. }) => {
                     (false, pack.name.iter().collect())
                 }
+                StmtKind::Decl(decl) => {
+                    let DeclKind::Function(function) = &decl.kind else { continue };
+                    let Some((attribute, _)) = attribute::registration(decl) else { continue };
+                    registry = attribute::registered_name(attribute, function);
+                    (false, vec![&registry])
+                }
                 _ => continue,
             };
             for name in names {
-                if (is_entry && mutable) || &*name.name == "_" {
+                let is_own = is_entry && mutable && self.carried.is_none();
+                if is_own || &*name.name == "_" {
                     self.scope.remove(&name.name);
                     continue;
                 }
-                let index = self.program.globals;
-                self.program.globals += 1;
+                let known = self.scope.get(&name.name).filter(|_| is_entry && self.carried.is_some());
+                let index = match known.map(|binding| &binding.place) {
+                    // What earlier entries say of it holds for the new one.
+                    Some(Place::Global(index)) => *index,
+                    _ => {
+                        self.program.globals += 1;
+                        self.program.globals - 1
+                    }
+                };
                 self.define(&name.name, Place::Global(index), mutable);
             }
         }
     }
 
-    fn define(&mut self, name: &Name, place: Place, mutable: bool) {
+    pub(super) fn define(&mut self, name: &Name, place: Place, mutable: bool) {
         let id = self.new_id();
         self.scope.insert(name.clone(), Binding { id, name: name.clone(), place, mutable, is_ahead: false });
     }
 
     /// Brings in what is imported; gives what is passed on.
     fn imports(&mut self, loaded: &'a Module, exports: &[Option<Exports>]) -> Vec<(Name, u16)> {
-        let own: Vec<&Name> = (loaded.parsed.module.body.iter())
+        let own: HashSet<&Name> = (loaded.parsed.module.body.iter())
             .filter_map(|stmt| match &stmt.kind {
                 StmtKind::Decl(Decl { kind: DeclKind::Function(function), .. }) => Some(&function.name.name),
                 _ => None,
@@ -270,7 +325,7 @@ impl<'a> Compiler<'a> {
             };
             for (name, number) in wanted {
                 let known = self.scope.get(&name).map(|binding| &binding.place);
-                if own.contains(&&name) || known.is_some_and(|place| *place != Place::Function(number)) {
+                if known.is_some_and(|place| *place != Place::Function(number)) {
                     let message = format!(
                         "Import collision: '{name}' is already defined when importing {}. Use selective imports to \
                          disambiguate: import {{ {name} }} from \"...\"",
@@ -279,16 +334,19 @@ impl<'a> Compiler<'a> {
                     self.error(Code::Import, import.path_span, message);
                     continue;
                 }
-                self.define(&name, Place::Function(number), false);
-                if import.public {
-                    if passed_on.iter().any(|(known, other)| *known == name && *other != number) {
-                        self.error(
-                            Code::Import,
-                            import.path_span,
-                            format!("Re-export collision: '{name}' is exported twice"),
-                        );
-                    }
-                    passed_on.push((name, number));
+                // What the module itself defines hides what it imports, but cannot be passed on under one name.
+                let is_own = own.contains(&name);
+                if import.public && is_own {
+                    let message = format!(
+                        "Re-export collision: '{name}' is defined here and in {}, which is passed on",
+                        import.path
+                    );
+                    self.error(Code::Import, import.path_span, message);
+                } else if import.public {
+                    passed_on.push((name.clone(), number));
+                }
+                if !is_own {
+                    self.define(&name, Place::Function(number), false);
                 }
             }
         }
@@ -318,26 +376,30 @@ impl<'a> Compiler<'a> {
                 continue;
             };
             let name = &function.name.name;
-            if let Some(Place::Function(number)) =
-                self.stack[0].find(name, true).map(|binding| &binding.place)
-            {
+            let hidden = attribute::callable_name(name);
+            let binding = self.stack[0].find(&hidden, true).or_else(|| self.stack[0].find(name, true));
+            if let Some(Place::Function(number)) = binding.map(|binding| &binding.place) {
                 exports.functions.insert(name.clone(), *number);
                 if *public {
-                    exports.public.push(name.clone());
+                    exports.public.insert(name.clone());
                 }
             }
         }
         for (name, number) in passed_on {
-            exports.public.push(name.clone());
+            exports.public.insert(name.clone());
             exports.functions.insert(name, number);
         }
         exports
     }
 
-    fn collect_types(&mut self, body: &'a [Stmt]) {
+    /// The types that a block declares, wherever it is.
+    pub(crate) fn types_of_block(&mut self, body: &'a [Stmt]) {
         for stmt in body {
             let StmtKind::Decl(decl) = &stmt.kind else { continue };
             match &decl.kind {
+                DeclKind::Enum(inner) => {
+                    self.enums.insert(inner.name.name.clone(), variants_of(inner));
+                }
                 DeclKind::Struct(inner) => {
                     self.structs.insert(inner.name.name.clone(), ());
                 }
@@ -347,12 +409,31 @@ impl<'a> Compiler<'a> {
                 DeclKind::Interface(inner) => {
                     self.interfaces.insert(inner.name.name.clone(), ());
                 }
-                DeclKind::Pipeline(inner) => self.collect_types(&inner.body.body),
-                DeclKind::Function(inner) => self.collect_types(&inner.body.body),
                 _ => {}
             }
         }
     }
+
+    /// Those of the pipelines and functions of a file too: they are known before they are declared.
+    fn collect_types(&mut self, body: &'a [Stmt]) {
+        self.types_of_block(body);
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
+                    self.collect_types(&inner.body.body);
+                }
+                StmtKind::Decl(Decl { kind: DeclKind::Function(inner), .. }) => {
+                    self.collect_types(&inner.body.body);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn variants_of(inner: &Enum) -> Vec<(Name, u16)> {
+    let fields = |variant: &Variant| u16::try_from(variant.fields.len()).unwrap_or(u16::MAX);
+    inner.variants.iter().map(|variant| (variant.name.name.clone(), fields(variant))).collect()
 }
 
 /// The enums of a file, wherever in it they are declared.
@@ -363,11 +444,7 @@ fn enums_of(body: &[Stmt]) -> HashMap<Name, Vec<(Name, u16)>> {
         for stmt in body {
             match &stmt.kind {
                 StmtKind::Decl(Decl { kind: DeclKind::Enum(inner), .. }) => {
-                    let variants = inner.variants.iter();
-                    let shape = |variant: &Variant| {
-                        (variant.name.name.clone(), u16::try_from(variant.fields.len()).unwrap_or(u16::MAX))
-                    };
-                    found.insert(inner.name.name.clone(), variants.map(shape).collect());
+                    found.insert(inner.name.name.clone(), variants_of(inner));
                 }
                 StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
                     waiting.push(&inner.body.body)

@@ -52,9 +52,31 @@ impl<'a> Compiler<'a> {
         builtins::find(name).map_or(Meaning::Nothing, Meaning::Builtin)
     }
 
+    /// What a name means where it is called: also a function that an enclosing block binds only further down.
+    pub(crate) fn meaning_of_callee(&mut self, name: &str) -> Meaning {
+        let meaning = self.meaning(name);
+        if meaning != Meaning::Nothing {
+            return meaning;
+        }
+        let top = self.stack.len() - 1;
+        let next = self.program.globals;
+        let outer = self.stack[..top].iter_mut().rev();
+        let later = outer.flat_map(|state| state.later.iter_mut().rev()).find(|later| &*later.name == name);
+        let Some(later) = later else { return Meaning::Nothing };
+        let index = *later.global.get_or_insert(next);
+        self.calls_later = true;
+        self.program.globals += u32::from(index == next);
+        Meaning::Global { index, mutable: false }
+    }
+
     /// Reads a name into a register.
     pub(crate) fn read(&mut self, name: &Ident, dst: Reg) {
-        match self.meaning(&name.name) {
+        let meaning = self.meaning(&name.name);
+        self.read_meaning(name, meaning, dst);
+    }
+
+    pub(crate) fn read_meaning(&mut self, name: &Ident, meaning: Meaning, dst: Reg) {
+        match meaning {
             Meaning::Register { register, .. } => {
                 if register != dst {
                     self.emit(Op::Move { dst, src: register });
@@ -66,7 +88,7 @@ impl<'a> Compiler<'a> {
             }
             Meaning::Function(number) => self.read_function(number, dst),
             Meaning::Local(at) => self.read_local(at, dst),
-            Meaning::Builtin(number) => self.load(Value::Builtin(number), dst),
+            Meaning::Builtin(number) => self.load(builtins::named_value(number), dst),
             Meaning::Nothing => {
                 let message = format!("Undefined variable: {}{}", name.name, self.suggestion(&name.name));
                 self.fail(message);
@@ -100,7 +122,7 @@ impl<'a> Compiler<'a> {
         let mark = self.state().next;
         let start = self.state().take_registers(captures.len());
         for (offset, id) in captures.iter().enumerate() {
-            let dst = start + offset as u16;
+            let dst = after(start, offset);
             match self.state().register_of(*id) {
                 Some(src) => {
                     self.emit(Op::Move { dst, src });
@@ -113,7 +135,11 @@ impl<'a> Compiler<'a> {
     }
 
     /// ` (did you mean `x`?)`, if something is near.
-    pub(crate) fn suggestion(&self, name: &str) -> String {
+    pub(crate) fn suggestion(&mut self, name: &str) -> String {
+        if self.suggestions == 0 {
+            return String::new();
+        }
+        self.suggestions -= 1;
         let bound = self.stack.iter().flat_map(|state| &state.scopes).flat_map(|scope| &scope.bindings);
         let names = bound.map(|binding| &*binding.name).chain(self.scope.keys().map(|name| &**name));
         let near = crate::near::nearest(name, names.chain(builtins::all().map(|builtin| builtin.name)));

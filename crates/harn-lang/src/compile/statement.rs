@@ -1,6 +1,6 @@
 //! Blocks and statements.
 
-use super::function::{Cleanup, Loop};
+use super::function::{Cleanup, Later, Loop};
 use super::*;
 use crate::syntax::ast::*;
 
@@ -13,11 +13,15 @@ impl<'a> Compiler<'a> {
     }
 
     pub(crate) fn statements(&mut self, body: &'a [Stmt], dst: Option<Reg>) {
+        self.types_of_block(body);
+        let mark = self.state().later.len();
+        self.state().later.extend(functions_to_come(body));
         self.hoist(body);
         let last = body.len().saturating_sub(1);
         for (at, stmt) in body.iter().enumerate() {
             self.statement(stmt, dst.filter(|_| at == last));
         }
+        self.state().later.truncate(mark);
         if let (Some(dst), true) = (dst, body.is_empty()) {
             self.load(Value::Nil, dst);
         }
@@ -27,6 +31,9 @@ impl<'a> Compiler<'a> {
     pub(crate) fn statement(&mut self, stmt: &'a Stmt, dst: Option<Reg>) {
         self.state().at(stmt.span.start);
         if let StmtKind::Expr(expr) = &stmt.kind {
+            if let (None, ExprKind::If(inner)) = (dst, &expr.kind) {
+                return self.if_(inner, None);
+            }
             let mark = self.state().next;
             let into = dst.unwrap_or_else(|| self.state().take_register());
             self.expr(expr, into);
@@ -82,8 +89,13 @@ impl<'a> Compiler<'a> {
             self.emit(Op::ReturnNil);
             return;
         };
-        let src = self.temp(value);
         let free = self.state().cleanups.is_empty() && !self.state().has_defer;
+        if free && matches!(value.kind, ExprKind::Name(_)) {
+            let src = self.operand(value);
+            self.emit(Op::Return { src });
+            return self.state().release(mark);
+        }
+        let src = self.temp(value);
         if free
             && self.state().function.kind == crate::bytecode::FunctionKind::Plain
             && self.make_tail_call(src)
@@ -150,6 +162,7 @@ impl<'a> Compiler<'a> {
     /// The block stands here and is jumped over; it is run when the function ends.
     fn defer(&mut self, body: &'a Block) {
         let start = self.emit(Op::Defer { to: 0 });
+        self.state().pinned = self.state().next;
         let over = self.state().jump();
         self.state().land(start);
         // Its variables must not be those of code that runs before it.
@@ -250,4 +263,16 @@ impl<'a> Compiler<'a> {
         let breaks = self.state().loops.pop().map(|inner| inner.breaks).unwrap_or_default();
         self.land_all(breaks);
     }
+}
+
+/// The variables of a block that are bound to functions.
+fn functions_to_come(body: &[Stmt]) -> impl Iterator<Item = Later> {
+    body.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Bind { pattern: Pattern::Name(name), value, .. }
+            if matches!(value.kind, ExprKind::Closure(_) | ExprKind::Lambda(_)) =>
+        {
+            Some(Later { name: name.name.clone(), global: None })
+        }
+        _ => None,
+    })
 }

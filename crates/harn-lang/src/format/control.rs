@@ -87,7 +87,7 @@ impl Formatter<'_> {
         self.word(" ");
         self.lines(&it.arms, |f, arm| {
             f.arm(arm);
-            f.take_separator(Sign::Comma);
+            let _ = f.take_separator(Sign::Comma) || f.take_separator(Sign::Semicolon);
         });
     }
 
@@ -227,6 +227,7 @@ impl Formatter<'_> {
                 Case::Timeout(limit, body) => f.headed_block(Some(limit), body),
                 Case::Default(body) => f.headed_block(None, body),
             });
+            f.take_separator(Sign::Semicolon);
         });
     }
 }

@@ -161,11 +161,7 @@ impl<'a> Reader<'a> {
         if self.depth > MAX_DEPTH {
             return Err(format!("expressions may be nested {MAX_DEPTH} deep"));
         }
-        let mut value = self.either()?;
-        while self.sign("|") {
-            self.link()?;
-            value = self.filter(value)?;
-        }
+        let value = self.either()?;
         self.depth -= 1;
         Ok(value)
     }
@@ -212,7 +208,7 @@ impl<'a> Reader<'a> {
     }
 
     fn comparison(&mut self) -> Result<Expr, String> {
-        let left = self.single()?;
+        let left = self.filtered()?;
         let operators = [
             ("==", Operator::Equal),
             ("!=", Operator::NotEqual),
@@ -222,9 +218,19 @@ impl<'a> Reader<'a> {
             (">", Operator::Greater),
         ];
         match operators.into_iter().find(|(sign, _)| self.sign(sign)) {
-            Some((_, operator)) => Ok(Expr::Binary(operator, Box::new(left), Box::new(self.single()?))),
+            Some((_, operator)) => Ok(Expr::Binary(operator, Box::new(left), Box::new(self.filtered()?))),
             None => Ok(left),
         }
+    }
+
+    /// Filters belong to the value before them: `xs | length > 2` compares the length.
+    fn filtered(&mut self) -> Result<Expr, String> {
+        let mut value = self.single()?;
+        while self.sign("|") {
+            self.link()?;
+            value = self.filter(value)?;
+        }
+        Ok(value)
     }
 
     fn single(&mut self) -> Result<Expr, String> {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::hash_map::EntryRef;
 use hashbrown::{Equivalent, HashMap};
 
 use super::{Text, Value};
@@ -20,11 +21,15 @@ pub struct Dict {
 enum Entries {
     /// Sorted by key.
     Few(Vec<(Arc<Text>, Value)>),
-    Many {
-        table: HashMap<Arc<Text>, Value>,
-        /// The keys in order, once somebody asked.
-        order: OnceLock<Vec<Arc<Text>>>,
-    },
+    /// Apart, so that a small dict is small.
+    Many(Box<Many>),
+}
+
+#[derive(Clone, Debug)]
+struct Many {
+    table: HashMap<Arc<Text>, Value>,
+    /// The keys in order, once somebody asked.
+    order: OnceLock<Vec<Arc<Text>>>,
 }
 
 impl Default for Dict {
@@ -38,10 +43,28 @@ impl Dict {
         Self::default()
     }
 
+    pub fn with_capacity(entries: usize) -> Self {
+        Self { entries: Entries::Few(Vec::with_capacity(entries.min(SMALL))), depth: 1 }
+    }
+
+    /// Of keys that are in their order, none of them twice, and a value for each.
+    pub fn of_sorted(keys: &[Arc<Text>], values: impl Iterator<Item = Value>) -> Self {
+        if keys.len() > SMALL {
+            return keys.iter().cloned().zip(values).collect();
+        }
+        let mut depth = 0;
+        let entries = keys.iter().zip(values).map(|(key, value)| {
+            depth = depth.max(value.depth());
+            (Arc::clone(key), value)
+        });
+        let entries = Entries::Few(entries.collect());
+        Self { entries, depth: depth.saturating_add(1) }
+    }
+
     pub fn len(&self) -> usize {
         match &self.entries {
             Entries::Few(entries) => entries.len(),
-            Entries::Many { table, .. } => table.len(),
+            Entries::Many(many) => many.table.len(),
         }
     }
 
@@ -58,7 +81,18 @@ impl Dict {
             Entries::Few(entries) => {
                 entries.iter().find(|(name, _)| name.as_str() == key).map(|(_, value)| value)
             }
-            Entries::Many { table, .. } => table.get(&Wanted(key)),
+            Entries::Many(many) => many.table.get(&Wanted(key)),
+        }
+    }
+
+    /// As `get`. Names in a program that are the same are one text, so a look at where it is often suffices.
+    pub fn find(&self, key: &Arc<Text>) -> Option<&Value> {
+        match &self.entries {
+            Entries::Few(entries) => {
+                let same = entries.iter().find(|(name, _)| Arc::ptr_eq(name, key));
+                same.map(|(_, value)| value).or_else(|| self.get(key.as_str()))
+            }
+            Entries::Many(many) => many.table.get(key),
         }
     }
 
@@ -72,13 +106,17 @@ impl Dict {
             Entries::Few(entries) => {
                 entries.iter_mut().find(|(name, _)| name.as_str() == key).map(|(_, value)| value)
             }
-            Entries::Many { table, .. } => table.get_mut(&Wanted(key)),
+            Entries::Many(many) => many.table.get_mut(&Wanted(key)),
         }
     }
 
     pub fn insert(&mut self, key: Arc<Text>, value: Value) {
         self.depth = self.depth.max(value.depth().saturating_add(1));
         match &mut self.entries {
+            Entries::Few(entries) if entries.last().is_none_or(|(last, _)| **last < *key) => {
+                entries.push((key, value));
+                self.grow();
+            }
             Entries::Few(entries) => match place(entries, key.as_str()) {
                 Ok(at) => entries[at].1 = value,
                 Err(at) => {
@@ -86,35 +124,57 @@ impl Dict {
                     self.grow();
                 }
             },
-            Entries::Many { table, order } => {
-                if table.insert(key, value).is_none() {
-                    order.take();
+            Entries::Many(many) => {
+                if many.table.insert(key, value).is_none() {
+                    many.order.take();
                 }
             }
         }
     }
 
+    /// As `insert`; a key that is there already is left as it is.
+    pub fn set(&mut self, key: &Arc<Text>, value: Value) {
+        let depth = value.depth();
+        if let Entries::Few(entries) = &mut self.entries
+            && let Some((_, place)) = entries.iter_mut().find(|(name, _)| Arc::ptr_eq(name, key))
+        {
+            self.depth = self.depth.max(depth.saturating_add(1));
+            return place.put(value);
+        }
+        self.entry(key, depth).put(value);
+    }
+
     /// The value under a key, nil if there was none, to be changed into something that is at most so deep.
-    pub fn entry(&mut self, key: Arc<Text>, depth: u16) -> &mut Value {
+    pub fn entry(&mut self, key: &Arc<Text>, depth: u16) -> &mut Value {
         self.depth = self.depth.max(depth.saturating_add(1));
-        if !self.has(key.as_str()) {
-            self.insert(Arc::clone(&key), Value::Nil);
+        if let Entries::Few(entries) = &self.entries
+            && !entries.iter().any(|(name, _)| Arc::ptr_eq(name, key))
+            && !self.has(key.as_str())
+        {
+            self.insert(Arc::clone(key), Value::Nil);
         }
         match &mut self.entries {
             Entries::Few(entries) => {
-                let at = place(entries, key.as_str()).unwrap_or_default();
+                let same = entries.iter().position(|(name, _)| Arc::ptr_eq(name, key));
+                let at = same.unwrap_or_else(|| place(entries, key.as_str()).unwrap_or_default());
                 &mut entries[at].1
             }
-            Entries::Many { table, .. } => table.entry(key).or_insert(Value::Nil),
+            Entries::Many(many) => match many.table.entry_ref(key) {
+                EntryRef::Occupied(entry) => entry.into_mut(),
+                EntryRef::Vacant(entry) => {
+                    many.order.take();
+                    entry.insert_with_key(Arc::clone(key), Value::Nil)
+                }
+            },
         }
     }
 
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         match &mut self.entries {
             Entries::Few(entries) => place(entries, key).ok().map(|at| entries.remove(at).1),
-            Entries::Many { table, order } => {
-                let gone = table.remove(&Wanted(key))?;
-                order.take();
+            Entries::Many(many) => {
+                let gone = many.table.remove(&Wanted(key))?;
+                many.order.take();
                 Some(gone)
             }
         }
@@ -124,7 +184,8 @@ impl Dict {
     pub fn iter(&self) -> Iter<'_> {
         match &self.entries {
             Entries::Few(entries) => Iter::Few(entries.iter()),
-            Entries::Many { table, order } => {
+            Entries::Many(many) => {
+                let Many { table, order } = &**many;
                 let keys = order.get_or_init(|| {
                     let mut keys: Vec<_> = table.keys().cloned().collect();
                     keys.sort_unstable();
@@ -148,14 +209,14 @@ impl Dict {
             && entries.len() > SMALL
         {
             let table = std::mem::take(entries).into_iter().collect();
-            self.entries = Entries::Many { table, order: OnceLock::new() };
+            self.entries = Entries::Many(Box::new(Many { table, order: OnceLock::new() }));
         }
     }
 }
 
 /// A key to look for, without making a text of it.
 #[derive(Hash)]
-struct Wanted<'a>(&'a str);
+pub struct Wanted<'a>(pub &'a str);
 
 impl Equivalent<Arc<Text>> for Wanted<'_> {
     fn equivalent(&self, key: &Arc<Text>) -> bool {
@@ -186,7 +247,8 @@ impl<'a> Iterator for Iter<'a> {
 impl FromIterator<(Arc<Text>, Value)> for Dict {
     /// Of equal keys, the last one counts.
     fn from_iter<T: IntoIterator<Item = (Arc<Text>, Value)>>(entries: T) -> Self {
-        let mut dict = Self::new();
+        let entries = entries.into_iter();
+        let mut dict = Self::with_capacity(entries.size_hint().0);
         for (key, value) in entries {
             dict.insert(key, value);
         }

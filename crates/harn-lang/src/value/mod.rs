@@ -11,7 +11,7 @@ mod text;
 
 use std::sync::Arc;
 
-pub use dict::Dict;
+pub use dict::{Dict, Wanted};
 pub use print::printed_within;
 pub use set::Set;
 pub use text::Text;
@@ -160,6 +160,50 @@ impl Value {
         }
     }
 
+    /// Nothing on the heap.
+    #[inline(always)]
+    pub fn is_scalar(&self) -> bool {
+        matches!(self, Self::Nil | Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Duration(_))
+    }
+
+    /// As an assignment, but a scalar that was there is not dropped, which would look at all types.
+    #[inline(always)]
+    pub fn put(&mut self, value: Self) {
+        if self.is_scalar() {
+            std::mem::forget(std::mem::replace(self, value));
+        } else {
+            *self = value;
+        }
+    }
+
+    /// Numbers are written into the place where a number is, without a value that is made first and then moved.
+    #[inline(always)]
+    pub fn put_int(&mut self, number: i64) {
+        match self {
+            Self::Int(place) => *place = number,
+            Self::Nil => std::mem::forget(std::mem::replace(self, Self::Int(number))),
+            other => other.become_int(number),
+        }
+    }
+
+    #[inline(always)]
+    pub fn put_float(&mut self, number: f64) {
+        match self {
+            Self::Float(place) => *place = number,
+            other => other.become_float(number),
+        }
+    }
+
+    #[inline(never)]
+    fn become_int(&mut self, number: i64) {
+        self.put(Self::Int(number));
+    }
+
+    #[inline(never)]
+    fn become_float(&mut self, number: f64) {
+        self.put(Self::Float(number));
+    }
+
     /// What `type_of` answers.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -235,9 +279,9 @@ impl Value {
         }
     }
 
-    /// The printed form; a string is its own.
+    /// The printed form for people to read, cut off when it is very long; a string is its own.
     pub fn display(&self) -> String {
-        self.to_string()
+        print::shown(self)
     }
 
     /// 0 for what holds no values.
@@ -416,7 +460,7 @@ impl Value {
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
             (Self::List(a), Self::List(b)) => all_equal(a, b, parts)?,
             (Self::Dict(a), Self::Dict(b)) => a.equals_within(b, parts)?,
-            (Self::Set(a), Self::Set(b)) => a == b,
+            (Self::Set(a), Self::Set(b)) => a.equals_within(b, parts)?,
             (Self::Range(a), Self::Range(b)) => a == b,
             (Self::Pair(a), Self::Pair(b)) => {
                 a.first.equals_within(&b.first, parts)? && a.second.equals_within(&b.second, parts)?
@@ -447,15 +491,33 @@ fn all_equal(a: &[Value], b: &[Value], parts: &mut u64) -> Option<bool> {
     Some(true)
 }
 
+/// How many parts of two pairs are compared. Beyond them pairs count as equal: pairs that hold others many times have
+/// more parts than anybody can look at.
+const COMPARED_PARTS: u32 = 4096;
+
 /// The order of `<`, sorting, `min` and `max`. Things that have none between them count as equal.
 pub fn compare(a: &Value, b: &Value) -> std::cmp::Ordering {
+    match (a, b) {
+        (Value::Pair(_), Value::Pair(_)) => compare_within(a, b, &mut { COMPARED_PARTS }),
+        _ => compare_scalars(a, b),
+    }
+}
+
+fn compare_within(a: &Value, b: &Value, parts: &mut u32) -> std::cmp::Ordering {
+    let (Value::Pair(first), Value::Pair(second)) = (a, b) else { return compare_scalars(a, b) };
+    if *parts == 0 || Arc::ptr_eq(first, second) {
+        return std::cmp::Ordering::Equal;
+    }
+    *parts -= 1;
+    compare_within(&first.first, &second.first, parts)
+        .then_with(|| compare_within(&first.second, &second.second, parts))
+}
+
+fn compare_scalars(a: &Value, b: &Value) -> std::cmp::Ordering {
     use std::cmp::Ordering::Equal;
     match (a, b) {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Str(a), Value::Str(b)) => a.as_str().cmp(b.as_str()),
-        (Value::Pair(a), Value::Pair(b)) => {
-            compare(&a.first, &b.first).then_with(|| compare(&a.second, &b.second))
-        }
         (a, b) => match (a.as_number(), b.as_number()) {
             (Some(a), Some(b)) => a.partial_cmp(&b).unwrap_or(Equal),
             _ => Equal,

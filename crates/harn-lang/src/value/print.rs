@@ -51,26 +51,42 @@ impl Display for Value {
     }
 }
 
-/// The printed form, unless it has more than so many bytes. A value that holds another one many times can be printed
-/// much larger than it is.
-pub fn printed_within(value: &Value, limit: usize) -> Option<String> {
-    struct Bounded {
-        text: String,
-        limit: usize,
-    }
+/// The longest printed form that is shown to people.
+const SHOWN: usize = 1 << 20;
 
-    impl Write for Bounded {
-        fn write_str(&mut self, more: &str) -> fmt::Result {
-            if self.text.len() + more.len() > self.limit {
-                return Err(fmt::Error);
-            }
-            self.text.push_str(more);
-            Ok(())
+/// Text that takes no more than so many bytes. A value that holds another one many times can be printed much larger
+/// than it is.
+struct Bounded {
+    text: String,
+    limit: usize,
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = self.limit - self.text.len();
+        if more.len() > room {
+            self.text.push_str(&more[..more.floor_char_boundary(room)]);
+            self.limit = self.text.len();
+            return Err(fmt::Error);
         }
+        self.text.push_str(more);
+        Ok(())
     }
+}
 
+/// The printed form, unless it has more than so many bytes.
+pub fn printed_within(value: &Value, limit: usize) -> Option<String> {
     let mut bounded = Bounded { text: String::new(), limit };
     write!(bounded, "{value}").ok().map(|()| bounded.text)
+}
+
+/// The printed form, cut off where it is longer than anybody would read.
+pub fn shown(value: &Value) -> String {
+    let mut bounded = Bounded { text: String::new(), limit: SHOWN };
+    if write!(bounded, "{value}").is_err() {
+        bounded.text.push('…');
+    }
+    bounded.text
 }
 
 /// A whole float shows one decimal, any other the fewest that tell it apart.

@@ -1,6 +1,7 @@
 //! Sets: the order of insertion, and every value once.
 
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -41,10 +42,35 @@ impl Set {
     }
 
     pub fn contains(&self, value: &Value) -> bool {
+        let mut parts = u64::MAX;
+        self.contains_within(value, &mut parts).unwrap_or(false)
+    }
+
+    /// None if finding out takes a look at more parts than are left.
+    fn contains_within(&self, value: &Value, parts: &mut u64) -> Option<bool> {
+        let mut found = Some(false);
+        let mut is_it = |item: &Value| {
+            found = item.equals_within(value, parts);
+            found != Some(false)
+        };
         match &self.table {
-            None => self.items.contains(value),
-            Some(table) => table.find(self.hash(value), |at| self.items[*at] == *value).is_some(),
+            None => _ = self.items.iter().any(is_it),
+            Some(table) => _ = table.find(self.hash(value), |at| is_it(&self.items[*at])),
         }
+        found
+    }
+
+    /// Without order; as for values.
+    pub fn equals_within(&self, other: &Self, parts: &mut u64) -> Option<bool> {
+        if self.len() != other.len() {
+            return Some(false);
+        }
+        for value in self.iter() {
+            if !other.contains_within(value, parts)? {
+                return Some(false);
+            }
+        }
+        Some(true)
     }
 
     /// Whether it was not there yet.
@@ -93,8 +119,11 @@ fn hash_of(hasher: &DefaultHashBuilder, value: &Value) -> u64 {
     state.finish()
 }
 
-/// Equal values give equal hashes; a set and a handle are only told apart by `==`, and so is what lies beyond the first
-/// thousand parts.
+/// How many parts of an item of an inner set are looked at.
+const INNER: u32 = 8;
+
+/// Equal values give equal hashes; what lies beyond the first thousand parts is only told apart by `==`. What is never
+/// equal to anything has a hash of its own too, so that many such values do not fall into one place.
 fn feed(value: &Value, state: &mut impl Hasher, parts: &mut u32) {
     let Some(left) = parts.checked_sub(1) else { return };
     *parts = left;
@@ -119,11 +148,30 @@ fn feed(value: &Value, state: &mut impl Hasher, parts: &mut u32) {
             value.variant.hash(state);
             value.fields.iter().for_each(|field| feed(field, state, parts));
         }
-        Value::Struct(value) => value.name.hash(state),
+        Value::Struct(value) => {
+            value.name.hash(state);
+            value.fields.values().for_each(|field| feed(field, state, parts));
+        }
         Value::Range(range) => (range.start, range.end).hash(state),
-        Value::Set(set) => set.len().hash(state),
-        Value::Duration(_) | Value::Closure(_) | Value::Builtin(_) | Value::Handle(_) => 1u8.hash(state),
+        Value::Set(set) => {
+            set.len().hash(state);
+            // Items in any order must give the same; sets within items are left out, or they would multiply.
+            if set.len() <= INNER as usize && *parts > INNER {
+                set.iter().fold(0u64, |sum, item| sum.wrapping_add(plain_hash(item))).hash(state);
+            }
+        }
+        Value::Duration(ms) => ms.hash(state),
+        Value::Builtin(number) => number.hash(state),
+        Value::Closure(closure) => (Arc::as_ptr(closure) as usize).hash(state),
+        Value::Handle(handle) => handle.id.hash(state),
     }
+}
+
+/// The hash of the first few parts of an item.
+fn plain_hash(value: &Value) -> u64 {
+    let mut state = std::hash::DefaultHasher::new();
+    feed(value, &mut state, &mut { INNER });
+    state.finish()
 }
 
 impl FromIterator<Value> for Set {
@@ -139,7 +187,8 @@ impl FromIterator<Value> for Set {
 /// Without order.
 impl PartialEq for Set {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.iter().all(|value| other.contains(value))
+        let mut parts = u64::MAX;
+        self.equals_within(other, &mut parts).unwrap_or(false)
     }
 }
 
@@ -159,6 +208,15 @@ mod tests {
             let backwards: Set = (0..size).rev().map(Value::Int).collect();
             assert_eq!(set, backwards);
         }
+    }
+
+    #[test]
+    fn sets_of_sets_are_told_apart_whatever_their_order() {
+        let pair = |a: i64, b: i64| Value::Set(Arc::new([a, b].into_iter().map(Value::Int).collect()));
+        let set: Set = (0..100).map(|n| pair(n, n + 1000)).collect();
+        assert!(set.contains(&pair(1007, 7)) && !set.contains(&pair(7, 1008)));
+        let mut parts = 50;
+        assert_eq!(set.equals_within(&set.clone(), &mut parts), None);
     }
 
     #[test]

@@ -1,34 +1,89 @@
 //! Calls: of functions, of builtins, of methods.
 
+use std::mem::Discriminant;
 use std::sync::Arc;
 
-use super::exec::{Flow, is_shared, register};
-use super::fibre::{Deliver, Fibre, Frame, Wait};
+use super::exec::Flow;
+use super::fibre::{Deliver, Fibre, Frame, Wait, clear, register};
 use super::object::Object;
+use super::operate::is_shared;
 use super::{Vm, Waiter};
 use crate::builtins::{self, Body, Cx};
-use crate::bytecode::{FunctionKind, Reg};
+use crate::bytecode::{FunctionKind, Program, Reg};
 use crate::fault::{Fault, Limit};
 use crate::methods;
 pub use crate::methods::Method;
 use crate::value::{Closure, HandleKind, MAX_DEPTH, Value};
 
-/// Methods by the number of their name, for each type that was asked.
-pub(super) struct MethodCache(Vec<Vec<(&'static str, Option<Method>)>>);
+/// What a method turned out to be, by the number of its name and the type of its receiver.
+pub(super) struct MethodCache(Vec<Vec<(Type, Found)>>);
+
+#[derive(Clone, PartialEq)]
+enum Type {
+    Plain(Discriminant<Value>),
+    Handle(HandleKind),
+    /// A struct or an enum.
+    Named(Arc<str>),
+}
+
+#[derive(Clone, Copy)]
+enum Found {
+    Pure(builtins::PureFn),
+    Function(u16),
+    /// A method that uses variables of the code around it, and so is in a variable of the program.
+    Held(u32),
+    /// A function that the prelude should have.
+    Missing(&'static str),
+    Nothing,
+}
 
 impl MethodCache {
     pub fn new(names: usize) -> Self {
         Self(vec![Vec::new(); names])
     }
 
-    fn find(&mut self, kind: &'static str, number: u16, name: &str) -> Option<Method> {
-        let known = &mut self.0[usize::from(number)];
-        if let Some((_, method)) = known.iter().find(|(of, _)| *of == kind) {
-            return *method;
+    fn find(&mut self, program: &Program, number: u16, receiver: &Value) -> Found {
+        let Some(known) = self.0.get_mut(usize::from(number)) else { return Found::Nothing };
+        let is_same = |kind: &Type| match (kind, receiver) {
+            (Type::Handle(kind), Value::Handle(handle)) => *kind == handle.kind,
+            (Type::Named(name), Value::Struct(object)) => *name == object.name,
+            (Type::Named(name), Value::Enum(object)) => *name == object.name,
+            (Type::Plain(kind), other) => *kind == std::mem::discriminant(other),
+            _ => false,
+        };
+        if let Some((_, found)) = known.iter().find(|(kind, _)| is_same(kind)) {
+            return *found;
         }
-        let method = methods::find(kind, name);
-        known.push((kind, method));
-        method
+        let found = look_up(program, program.names[usize::from(number)].as_str(), receiver);
+        known.push((Type::of(receiver), found));
+        found
+    }
+}
+
+impl Type {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Handle(handle) => Self::Handle(handle.kind),
+            Value::Struct(object) => Self::Named(Arc::clone(&object.name)),
+            Value::Enum(object) => Self::Named(Arc::clone(&object.name)),
+            other => Self::Plain(std::mem::discriminant(other)),
+        }
+    }
+}
+
+fn look_up(program: &Program, name: &str, receiver: &Value) -> Found {
+    if let Type::Named(of) = Type::of(receiver)
+        && let Some(own) = program.methods.get(&(of, name.into()))
+    {
+        return own.closure.map_or(Found::Function(own.function), Found::Held);
+    }
+    match methods::find(receiver.type_name(), name) {
+        Some(Method::Pure(body)) => Found::Pure(body),
+        Some(Method::Prelude(name)) => match program.prelude.get(name) {
+            Some(function) => Found::Function(*function),
+            None => Found::Missing(name),
+        },
+        None => Found::Nothing,
     }
 }
 
@@ -50,7 +105,10 @@ impl Vm {
             fibre.active.set(dst, value);
             return Ok(Flow::Again);
         }
-        co.enter(&self.program, Frame { function, pc: 0, base, dst, given: count, closure })?;
+        let cost = self.program.functions[usize::from(function)].cost();
+        self.meter.fuel -= cost;
+        let closure_at = Frame::NOWHERE;
+        co.enter(&self.program, Frame { function, pc: 0, base, dst, given: count, closure, closure_at })?;
         Ok(Flow::Again)
     }
 
@@ -73,17 +131,22 @@ impl Vm {
             let dst = self.returned_register(fibre).unwrap_or(start);
             return self.call_function(fibre, function, start, count, dst, closure);
         }
-        let args = self.take_arguments(fibre, start, count);
         let co = &mut fibre.active;
-        let Some(old) = co.leave(&self.program) else { return Ok(Flow::Again) };
+        let Some(old) = co.frames.pop() else { return Ok(Flow::Again) };
         let base = old.base as usize;
-        if co.stack.len() < base + args.len() {
-            co.stack.resize(base + args.len(), Value::Nil);
+        let registers = usize::from(self.program.functions[usize::from(old.function)].registers);
+        // The arguments go to the front, what is left of the running function goes away.
+        for at in 0..usize::from(count) {
+            co.stack.swap(base + at, base + usize::from(start) + at);
         }
-        for (at, arg) in args.into_iter().enumerate() {
-            co.stack[base + at] = arg;
-        }
-        let frame = Frame { function, pc: 0, base: old.base, dst: old.dst, given: count, closure };
+        clear(
+            &mut co.stack
+                [base + usize::from(count)..base + registers.max(usize::from(start + u16::from(count)))],
+        );
+        let cost = self.program.functions[usize::from(function)].cost();
+        self.meter.fuel -= cost;
+        let (base, dst, closure_at) = (old.base, old.dst, Frame::NOWHERE);
+        let frame = Frame { function, pc: 0, base, dst, given: count, closure, closure_at };
         co.arrange(&self.program, &frame);
         co.frames.push(frame);
         Ok(Flow::Again)
@@ -157,21 +220,19 @@ impl Vm {
         start: Reg,
         dst: Reg,
     ) -> Result<Flow, Fault> {
-        let Value::List(list) = std::mem::take(register(fibre, start)) else {
-            return Err(Fault::Type("arguments must be a list".into()));
-        };
-        let Ok(count) = u8::try_from(list.len()) else {
-            return Err(Fault::Runtime(format!("a call can have 255 arguments, not {}", list.len())));
-        };
-        let co = &mut fibre.active;
-        let base = co.frames.last().map_or(0, |frame| frame.base as usize) + usize::from(start);
-        if co.stack.len() < base + list.len() {
-            co.stack.resize(base + list.len(), Value::Nil);
-        }
-        for (at, item) in list.iter().enumerate() {
-            co.stack[base + at] = item.clone();
-        }
+        let count = unpack(fibre, start)?;
         self.call_value(fibre, callee, start, count, dst)
+    }
+
+    pub(super) fn call_method_with_list(
+        &mut self,
+        fibre: &mut Fibre,
+        name: u16,
+        start: Reg,
+        dst: Reg,
+    ) -> Result<Flow, Fault> {
+        let count = unpack(fibre, start + 1)?;
+        self.call_method(fibre, name, start, count + 1, dst)
     }
 
     pub(super) fn call_builtin(
@@ -191,7 +252,9 @@ impl Vm {
                 Some(function) => self.call_function(fibre, *function, start, count, dst, None),
                 None => Err(Fault::Plain(format!("Undefined builtin: {}", builtin.name))),
             },
-            Body::Vm if builtin.name == "sleep" => self.ask_host(fibre, builtin.name, start, count, dst),
+            Body::Vm if self.console.is_for_host(builtin.name) => {
+                self.ask_host(fibre, builtin.name, start, count, dst)
+            }
             Body::Vm => self.call_special(fibre, builtin.name, start, count, dst),
             Body::Effect => self.ask_host(fibre, builtin.name, start, count, dst),
             Body::Refused(why) => Err(Fault::thrown(format!("{}: {why}", builtin.name))),
@@ -207,11 +270,24 @@ impl Vm {
         count: u8,
         dst: Reg,
     ) -> Result<Flow, Fault> {
-        let args = self.take_arguments(fibre, start, count);
+        let mut args = self.take_arguments(fibre, start, count);
+        if let Some(given) = builtins::seen_from(name) {
+            args.resize(given, Value::Nil);
+            args.push(self.calling_module(fibre));
+        }
         let key = Self::key(fibre, name);
         let call = self.new_call(Waiter::Fibre(fibre.id), key, name, args);
         fibre.wait = Some(Wait::Call { call, dst });
         Ok(Flow::Stop)
+    }
+
+    /// The name of the source that the running code is in. Functions of the prelude belong to whoever calls them.
+    fn calling_module(&self, fibre: &Fibre) -> Value {
+        let modules = fibre.active.frames.iter().rev();
+        let mut modules = modules.map(|frame| self.program.functions[usize::from(frame.function)].module);
+        let module = modules.find(|module| *module > 0).unwrap_or(1);
+        let source = self.program.sources.get(usize::from(module));
+        source.map_or(Value::Nil, |source| Value::str(&*source.name))
     }
 
     fn call_pure(
@@ -240,7 +316,7 @@ impl Vm {
             _ => &mut self.rng,
         };
         let result = body(&mut Cx { meter: &mut self.meter, rng }, args);
-        args.fill(Value::Nil);
+        clear(args);
         let value = result?;
         self.meter.charge(value.own_size().saturating_sub(used_up))?;
         if value.depth() > MAX_DEPTH {
@@ -258,45 +334,56 @@ impl Vm {
         count: u8,
         dst: Reg,
     ) -> Result<Flow, Fault> {
-        let name = self.text(number);
         let receiver = register(fibre, start);
-        let kind = receiver.type_name();
-        if let Value::Struct(object) = receiver {
-            let own = self.program.methods.get(&(Arc::clone(&object.name), name.as_str().into())).copied();
-            if let Some(function) = own {
-                return self.call_function(fibre, function, start, count, dst, None);
-            }
-        }
-        if let (Value::Enum(object), false) = (&*receiver, self.program.methods.is_empty()) {
-            let own = self.program.methods.get(&(Arc::clone(&object.name), name.as_str().into())).copied();
-            if let Some(function) = own {
-                return self.call_function(fibre, function, start, count, dst, None);
-            }
-        }
         if let Value::Handle(handle) = receiver
-            && name.as_str() == "next"
+            && number == self.next
             && matches!(handle.kind, HandleKind::Generator | HandleKind::Stream | HandleKind::Iter)
         {
-            let handle = Arc::clone(handle);
-            return self.pull(fibre, &handle, Deliver::Step(dst));
+            let handle = (handle.kind, handle.id);
+            return self.pull(fibre, handle, Deliver::Step(dst));
         }
-        if let Value::Dict(dict) = receiver
-            && let Some(callee @ (Value::Closure(_) | Value::Builtin(_))) = dict.get(name.as_str()).cloned()
-            && methods::find("dict", name.as_str()).is_none()
-        {
-            return self.call_value(fibre, callee, start + 1, count - 1, dst);
-        }
-        match self.methods.find(kind, number, name.as_str()) {
-            Some(Method::Pure(body)) => self.call_pure(fibre, body, start, count, dst),
-            Some(Method::Prelude(function)) => match self.program.prelude.get(function) {
-                Some(function) => self.call_function(fibre, *function, start, count, dst, None),
-                None => Err(Fault::Plain(format!("Undefined builtin: {function}"))),
+        match self.methods.find(&self.program, number, receiver) {
+            Found::Pure(body) => self.call_pure(fibre, body, start, count, dst),
+            Found::Function(function) => self.call_function(fibre, function, start, count, dst, None),
+            Found::Held(at) => match self.globals.get(at as usize).cloned() {
+                Some(method @ Value::Closure(_)) => self.call_value(fibre, method, start, count, dst),
+                _ => {
+                    let name = self.program.names[usize::from(number)].as_str();
+                    Err(Fault::Runtime(format!("method {name} is not declared yet")))
+                }
             },
-            None => {
+            Found::Missing(function) => Err(Fault::Plain(format!("Undefined builtin: {function}"))),
+            Found::Nothing => {
+                // A function in a dict is called like a method.
+                if let Value::Dict(dict) = receiver
+                    && let Some(callee @ (Value::Closure(_) | Value::Builtin(_))) =
+                        dict.find(&self.program.names[usize::from(number)]).cloned()
+                {
+                    return self.call_value(fibre, callee, start + 1, count - 1, dst);
+                }
                 self.take_arguments(fibre, start, count);
                 fibre.active.set(dst, Value::Nil);
                 Ok(Flow::Again)
             }
         }
     }
+}
+
+/// Puts the items of the list in a register where arguments are expected: there and behind it. Gives their number.
+fn unpack(fibre: &mut Fibre, start: Reg) -> Result<u8, Fault> {
+    let Value::List(list) = std::mem::take(register(fibre, start)) else {
+        return Err(Fault::Type("arguments must be a list".into()));
+    };
+    let count = u8::try_from(list.len()).ok().filter(|count| *count < u8::MAX);
+    let count =
+        count.ok_or_else(|| Fault::Runtime(format!("a call can have 254 arguments, not {}", list.len())))?;
+    let co = &mut fibre.active;
+    let base = co.frames.last().map_or(0, |frame| frame.base as usize) + usize::from(start);
+    if co.stack.len() < base + list.len() {
+        co.stack.resize(base + list.len(), Value::Nil);
+    }
+    for (at, item) in list.iter().enumerate() {
+        co.stack[base + at] = item.clone();
+    }
+    Ok(count)
 }

@@ -12,30 +12,12 @@ fn fits(wanted: &Wanted, value: &Value, param: &str) -> Result<(), Fault> {
     match wanted {
         Wanted::Any => Ok(()),
         Wanted::Shape(fields) => shape(fields, value, param),
-        Wanted::List(item) => {
-            let Value::List(list) = value else { return Err(simple("list", value, param)) };
-            for (at, value) in list.iter().enumerate() {
-                if !matches(item, value) {
-                    let (label, got) = (label(item), value.type_name());
-                    let message =
-                        format!("parameter '{param}': at [{at}]: expected type '{label}', got '{got}'");
-                    return Err(Fault::Type(message));
-                }
-            }
-            Ok(())
-        }
-        Wanted::Dict(item) => {
-            let Value::Dict(dict) = value else { return Err(simple("dict", value, param)) };
-            for (key, value) in dict.iter() {
-                if !matches(item, value) {
-                    let (key, label, got) = (key.as_str(), label(item), value.type_name());
-                    let message =
-                        format!("parameter '{param}': at {key}: expected type '{label}', got '{got}'");
-                    return Err(Fault::Type(message));
-                }
-            }
-            Ok(())
-        }
+        Wanted::List(_) if !matches!(value, Value::List(_)) => Err(simple("list", value, param)),
+        Wanted::Dict(_) if !matches!(value, Value::Dict(_)) => Err(simple("dict", value, param)),
+        Wanted::List(_) | Wanted::Dict(_) => match misfit(wanted, value, String::new()) {
+            None => Ok(()),
+            Some(told) => Err(Fault::Type(format!("parameter '{param}': {told}"))),
+        },
         Wanted::Interface(name) => match value {
             Value::Struct(_) => Ok(()),
             other => Err(Fault::Type(format!(
@@ -49,8 +31,8 @@ fn fits(wanted: &Wanted, value: &Value, param: &str) -> Result<(), Fault> {
 }
 
 fn simple(wanted: &str, value: &Value, param: &str) -> Fault {
-    let got = value.type_name();
-    Fault::Runtime(format!("TypeError: parameter '{param}' expected {wanted}, got {got} ({value})"))
+    let (got, shown) = (value.type_name(), value.display());
+    Fault::Runtime(format!("TypeError: parameter '{param}' expected {wanted}, got {got} ({shown})"))
 }
 
 fn shape(fields: &[WantedField], value: &Value, param: &str) -> Result<(), Fault> {
@@ -64,7 +46,10 @@ fn shape(fields: &[WantedField], value: &Value, param: &str) -> Result<(), Fault
             if field.optional || matches(&field.wanted, &Value::Nil) {
                 continue;
             }
-            let near = crate::near::nearest(name, given.keys().map(|key| key.as_str()));
+            // A key that is a field itself was not meant to be another one.
+            let others = given.keys().map(|key| key.as_str());
+            let others = others.filter(|key| fields.iter().all(|field| &*field.name != *key));
+            let near = crate::near::nearest(name, others);
             let hint = near.map(|near| format!(", did you mean '{near}'?")).unwrap_or_default();
             let label = label(&field.wanted);
             return Err(Fault::Type(format!("parameter '{param}': missing field '{name}' ({label}){hint}")));
@@ -83,6 +68,12 @@ fn shape(fields: &[WantedField], value: &Value, param: &str) -> Result<(), Fault
                 return Err(Fault::Type(message));
             }
             other if matches(other, value) => {}
+            Wanted::List(_) if matches!(value, Value::List(_)) => {
+                fits(&field.wanted, value, &format!("{param}.{name}"))?;
+            }
+            Wanted::Dict(_) if matches!(value, Value::Dict(_)) => {
+                fits(&field.wanted, value, &format!("{param}.{name}"))?;
+            }
             other => {
                 let (label, got) = (label(other), value.type_name());
                 return Err(Fault::Type(format!(
@@ -92,6 +83,40 @@ fn shape(fields: &[WantedField], value: &Value, param: &str) -> Result<(), Fault
         }
     }
     Ok(())
+}
+
+/// What does not fit, and where inside of the value it is.
+fn misfit(wanted: &Wanted, value: &Value, path: String) -> Option<String> {
+    let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match (wanted, value) {
+        (Wanted::List(item), Value::List(list)) => {
+            let (at, value) = list.iter().enumerate().find(|(_, value)| !matches(item, value))?;
+            misfit(item, value, format!("{path}[{at}]"))
+        }
+        (Wanted::Dict(item), Value::Dict(dict)) => {
+            let (key, value) = dict.iter().find(|(_, value)| !matches(item, value))?;
+            misfit(item, value, below(key.as_str()))
+        }
+        (Wanted::Shape(fields), value) if value.as_dict().or_else(|| struct_fields(value)).is_some() => {
+            let given = value.as_dict().or_else(|| struct_fields(value))?;
+            let field = fields.iter().find(|field| !has_field(given, field))?;
+            match given.get(&field.name) {
+                Some(value) => misfit(&field.wanted, value, below(&field.name)),
+                None => Some(format!("at {path}: missing field '{}' ({})", field.name, label(&field.wanted))),
+            }
+        }
+        (wanted, value) if matches(wanted, value) => None,
+        (wanted, value) => {
+            Some(format!("at {path}: expected type '{}', got '{}'", label(wanted), value.type_name()))
+        }
+    }
+}
+
+fn has_field(given: &Dict, field: &WantedField) -> bool {
+    match given.get(&field.name) {
+        None | Some(Value::Nil) if field.optional => true,
+        value => matches(&field.wanted, value.unwrap_or(&Value::Nil)),
+    }
 }
 
 fn struct_fields(value: &Value) -> Option<&Dict> {
@@ -112,6 +137,12 @@ fn matches(wanted: &Wanted, value: &Value) -> bool {
         Wanted::Union(members) => members.iter().any(|member| matches(member, value)),
         Wanted::Str(text) => value.as_str() == Some(text),
         Wanted::Int(number) => value.as_int() == Some(*number),
+        Wanted::List(item) => {
+            matches!(value, Value::List(list) if list.iter().all(|value| matches(item, value)))
+        }
+        Wanted::Dict(item) => {
+            matches!(value, Value::Dict(dict) if dict.iter().all(|(_, value)| matches(item, value)))
+        }
         other => fits(other, value, "").is_ok(),
     }
 }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::fibre::{Deadline, Deliver, Ending, Fibre, Handler, Wait};
-use super::{Vm, Waiter, operate};
-use crate::bytecode::{Op, Program, Reg};
+use super::fibre::{Deadline, Deliver, Fibre, Frame, Handler, MAX_FRAMES, clear};
+use super::operate::{int, is_shared, range, shallow, want};
+use super::unwind::thrown_on;
+use super::{Vm, operate};
+use crate::bytecode::{Op, Program};
 use crate::fault::{Fault, Limit};
-use crate::value::{Closure, Dict, MAX_DEPTH, Range, StructValue, Value};
+use crate::value::{Closure, Dict, MAX_DEPTH, StructValue, Value};
 
 /// Why the loop stopped executing a function.
 pub(super) enum Flow {
@@ -19,57 +21,47 @@ pub(super) enum Flow {
 }
 
 impl Vm {
-    /// Runs a fibre until it waits or ends.
-    pub(super) fn turn_of(&mut self, mut fibre: Fibre) {
-        let program = Arc::clone(&self.program);
-        loop {
-            let flow = match self.interruption(&mut fibre) {
-                Some(fault) => self.raise(&mut fibre, fault),
-                None => self.execute(&program, &mut fibre),
-            };
-            match flow {
-                Flow::Again => {}
-                Flow::Stop => {
-                    let id = fibre.id;
-                    if fibre.wait.is_none() {
-                        self.ready.push_front(id);
-                    }
-                    self.fibres.insert(id, fibre);
-                    return;
-                }
-                Flow::End(result) => return self.ended(fibre, result),
-            }
-        }
-    }
-
-    /// An error from outside that is due.
-    fn interruption(&mut self, fibre: &mut Fibre) -> Option<Fault> {
-        if let Some(fault) = fibre.injected.take() {
-            return Some(fault);
-        }
-        let over = fibre.deadlines.iter().position(|deadline| deadline.is_over)?;
-        for deadline in fibre.deadlines.split_off(over) {
-            self.drop_call(deadline.call);
-        }
-        Some(Fault::Thrown(Value::str("Deadline exceeded")))
-    }
-
     #[allow(clippy::too_many_lines, reason = "one arm per instruction, each a line or two")]
-    fn execute(&mut self, program: &Program, fibre: &mut Fibre) -> Flow {
+    pub(super) fn execute(&mut self, program: &Program, fibre: &mut Fibre) -> Flow {
+        // A step is an instruction. It is paid for where a loop begins again, by the loop's length, and where a
+        // function begins, by its own: what is between two such places ends by itself.
+        let mut fuel = self.meter.fuel;
         'frame: loop {
-            let co = &mut fibre.active;
+            if fuel <= 0 {
+                self.meter.fuel = fuel;
+                return Flow::Stop;
+            }
+            let co = &mut *fibre.active;
             let depth = co.frames.len() as u32;
             let Some(frame) = co.frames.last_mut() else { return Flow::End(Ok(Value::Nil)) };
             let function = &program.functions[usize::from(frame.function)];
             let code = &function.code[..];
             let base = frame.base as usize;
-            let regs = &mut co.stack[base..];
+            let (below, regs) = co.stack.split_at_mut(base);
             let mut pc = frame.pc as usize;
-            let mut fuel = self.meter.fuel;
 
             macro_rules! r {
                 ($reg:expr) => {
                     regs[usize::from($reg)]
+                };
+            }
+            // As `r!(dst) = value.clone()`, the frequent ones first.
+            macro_rules! copy {
+                ($dst:expr, $value:expr) => {
+                    match $value {
+                        Value::Int(number) => {
+                            let number = *number;
+                            r!($dst).put_int(number);
+                        }
+                        Value::Float(number) => {
+                            let number = *number;
+                            r!($dst).put_float(number);
+                        }
+                        other => {
+                            let value = other.clone();
+                            r!($dst).put(value);
+                        }
+                    }
                 };
             }
             // Leaves the loop: what is in local variables goes back to where it belongs.
@@ -84,7 +76,10 @@ impl Vm {
                     let fault = $fault;
                     save!();
                     match self.raise(fibre, fault) {
-                        Flow::Again => continue 'frame,
+                        Flow::Again => {
+                            fuel = self.meter.fuel;
+                            continue 'frame;
+                        }
                         other => return other,
                     }
                 }};
@@ -108,12 +103,13 @@ impl Vm {
                             return self.raise(fibre, fault);
                         }
                         fibre.active.set($dst, value);
+                        fuel = self.meter.fuel;
                         continue 'frame;
                     }
                     if value.depth() > MAX_DEPTH {
                         fail!(Fault::Limit(Limit::Nesting(u64::from(MAX_DEPTH))));
                     }
-                    r!($dst) = value;
+                    r!($dst).put(value);
                 }};
             }
             macro_rules! test {
@@ -134,42 +130,92 @@ impl Vm {
                         Err(fault) => self.raise(fibre, fault),
                     };
                     match flow {
-                        Flow::Again => continue 'frame,
+                        Flow::Again => {
+                            fuel = self.meter.fuel;
+                            continue 'frame;
+                        }
                         other => return other,
                     }
                 }};
             }
+            // Puts a function on top whose arguments are just what it wants, if they are.
+            macro_rules! enter {
+                ($number:expr, $start:expr, $count:expr, $dst:expr, $closure_at:expr) => {
+                    if let Some(callee) = program.functions.get(usize::from($number))
+                        && callee.fits($count)
+                        && (depth as usize) < MAX_FRAMES
+                    {
+                        fuel -= callee.cost();
+                        frame.pc = pc as u32;
+                        let base = frame.base + u32::from($start);
+                        let (function, given, dst, closure_at) = ($number, $count, $dst, $closure_at);
+                        let closure = None;
+                        co.enter_simply(
+                            callee,
+                            Frame { function, pc: 0, base, dst, given, closure, closure_at },
+                        );
+                        continue 'frame;
+                    }
+                };
+            }
+            // The function is done: its value goes to the caller, unless deferred blocks come first.
+            macro_rules! give_back {
+                ($value:expr) => {{
+                    if co.defers.is_empty() && depth > 1 {
+                        let number = match &$value {
+                            Value::Int(number) => Some(*number),
+                            _ => None,
+                        };
+                        let other = if number.is_none() { std::mem::take(&mut $value) } else { Value::Nil };
+                        clear(&mut regs[..usize::from(function.registers)]);
+                        if let Some(done) = co.frames.pop()
+                            && let Some(caller) = co.frames.last()
+                            && let Some(place) =
+                                co.stack.get_mut(caller.base as usize + usize::from(done.dst))
+                        {
+                            match number {
+                                Some(number) => place.put_int(number),
+                                None => place.put(other),
+                            }
+                        }
+                        continue 'frame;
+                    }
+                    let value = std::mem::take(&mut $value);
+                    leave!(Ok::<Flow, Fault>(self.return_value(fibre, value)));
+                }};
+            }
 
             loop {
-                if fuel == 0 {
-                    save!();
-                    return Flow::Stop;
-                }
-                fuel -= 1;
                 let Some(op) = code.get(pc) else {
                     fail!(Fault::Runtime("the code ended".into()));
                 };
                 pc += 1;
                 match *op {
-                    Op::Nil { dst } => r!(dst) = Value::Nil,
-                    Op::Bool { dst, value } => r!(dst) = Value::Bool(value),
-                    Op::Int { dst, value } => r!(dst) = Value::Int(i64::from(value)),
-                    Op::Const { dst, index } => r!(dst) = program.constants[index as usize].clone(),
-                    Op::Move { dst, src } => r!(dst) = r!(src).clone(),
+                    Op::Nil { dst } => r!(dst).put(Value::Nil),
+                    Op::Bool { dst, value } => r!(dst).put(Value::Bool(value)),
+                    Op::Int { dst, value } => r!(dst).put_int(i64::from(value)),
+                    Op::Const { dst, index } => copy!(dst, &program.constants[index as usize]),
+                    Op::Move { dst, src } => copy!(dst, &r!(src)),
                     Op::Take { dst, src } => {
                         if dst != src {
-                            r!(dst) = std::mem::take(&mut r!(src));
+                            let value = std::mem::take(&mut r!(src));
+                            r!(dst).put(value);
                         }
                     }
                     Op::Capture { dst, index } => {
                         let captured =
-                            frame.closure.as_ref().and_then(|own| own.captures.get(usize::from(index)));
-                        r!(dst) = captured.cloned().unwrap_or_default();
+                            frame.own_closure(below).and_then(|own| own.captures.get(usize::from(index)));
+                        copy!(dst, captured.unwrap_or(&Value::Nil));
                     }
                     Op::Itself { dst } => {
-                        r!(dst) = frame.closure.clone().map(Value::Closure).unwrap_or_default();
+                        // One that captures nothing is not kept with its frame.
+                        let own = frame.own_closure(below).cloned().unwrap_or_else(|| {
+                            let params = Arc::clone(&function.params);
+                            Arc::new(Closure::new(u32::from(frame.function), Box::new([]), params))
+                        });
+                        r!(dst) = Value::Closure(own);
                     }
-                    Op::Global { dst, index } => r!(dst) = self.globals[index as usize].clone(),
+                    Op::Global { dst, index } => copy!(dst, &self.globals[index as usize]),
                     Op::SetGlobal { src, index } => {
                         self.globals[index as usize] = std::mem::take(&mut r!(src));
                     }
@@ -183,40 +229,79 @@ impl Vm {
                     }
 
                     Op::Add { dst, a, b } => match (&r!(a), &r!(b)) {
-                        (Value::Int(a), Value::Int(b)) => r!(dst) = Value::Int(a.wrapping_add(*b)),
-                        (Value::Float(a), Value::Float(b)) => r!(dst) = Value::Float(a + b),
+                        (Value::Int(a), Value::Int(b)) => {
+                            let sum = a.wrapping_add(*b);
+                            r!(dst).put_int(sum);
+                        }
+                        (Value::Float(a), Value::Float(b)) => {
+                            let sum = a + b;
+                            r!(dst).put_float(sum);
+                        }
                         (a, b) => keep!(dst, check!(operate::add(a, b))),
                     },
                     Op::Append { dst, b } => {
-                        if let (Value::Int(a), Value::Int(b)) = (&r!(dst), &r!(b)) {
-                            r!(dst) = Value::Int(a.wrapping_add(*b));
-                            continue;
+                        match (&r!(dst), &r!(b)) {
+                            (Value::Int(a), Value::Int(b)) => {
+                                let sum = a.wrapping_add(*b);
+                                r!(dst).put_int(sum);
+                                continue;
+                            }
+                            (Value::Float(a), Value::Float(b)) => {
+                                let sum = a + b;
+                                r!(dst).put_float(sum);
+                                continue;
+                            }
+                            _ => {}
                         }
                         let size = r!(b).own_size();
                         if size > 0 && self.meter.charge(size).is_err() {
                             pc -= 1;
                             leave!(self.make_room(fibre, size).map(|()| Flow::Again));
                         }
-                        let b = r!(b).clone();
-                        let a = &mut r!(dst);
-                        let before = if is_shared(a) { a.own_size() } else { 0 };
-                        check!(operate::append(a, &b));
+                        let before = if is_shared(&r!(dst)) { r!(dst).own_size() } else { 0 };
+                        check!(match regs.get_disjoint_mut([usize::from(dst), usize::from(b)]) {
+                            Ok([a, b]) => operate::append(a, b),
+                            // Twice the same.
+                            Err(_) => {
+                                let b = r!(b).clone();
+                                operate::append(&mut r!(dst), &b)
+                            }
+                        });
                         check!(self.meter.charge(before));
                         if r!(dst).depth() > MAX_DEPTH {
                             fail!(Fault::Limit(Limit::Nesting(u64::from(MAX_DEPTH))));
                         }
                     }
                     Op::AddInt { dst, a, value } => match &r!(a) {
-                        Value::Int(a) => r!(dst) = Value::Int(a.wrapping_add(i64::from(value))),
+                        Value::Int(a) => {
+                            let sum = a.wrapping_add(i64::from(value));
+                            r!(dst).put_int(sum);
+                        }
                         other => r!(dst) = check!(operate::add(other, &Value::Int(i64::from(value)))),
                     },
+                    Op::SubtractInt { dst, a, value } => match &r!(a) {
+                        Value::Int(a) => {
+                            let difference = a.wrapping_sub(i64::from(value));
+                            r!(dst).put_int(difference);
+                        }
+                        other => r!(dst) = check!(operate::subtract(other, &Value::Int(i64::from(value)))),
+                    },
                     Op::Subtract { dst, a, b } => match (&r!(a), &r!(b)) {
-                        (Value::Int(a), Value::Int(b)) => r!(dst) = Value::Int(a.wrapping_sub(*b)),
+                        (Value::Int(a), Value::Int(b)) => {
+                            let difference = a.wrapping_sub(*b);
+                            r!(dst).put_int(difference);
+                        }
                         (a, b) => r!(dst) = check!(operate::subtract(a, b)),
                     },
                     Op::Multiply { dst, a, b } => match (&r!(a), &r!(b)) {
-                        (Value::Int(a), Value::Int(b)) => r!(dst) = Value::Int(a.wrapping_mul(*b)),
-                        (Value::Float(a), Value::Float(b)) => r!(dst) = Value::Float(a * b),
+                        (Value::Int(a), Value::Int(b)) => {
+                            let product = a.wrapping_mul(*b);
+                            r!(dst).put_int(product);
+                        }
+                        (Value::Float(a), Value::Float(b)) => {
+                            let product = a * b;
+                            r!(dst).put_float(product);
+                        }
                         (Value::Str(text), Value::Int(times)) | (Value::Int(times), Value::Str(text)) => {
                             let times = usize::try_from(*times).unwrap_or(0);
                             let size = text.as_str().len().saturating_mul(times);
@@ -228,24 +313,60 @@ impl Vm {
                         (a, b) => r!(dst) = check!(operate::multiply(a, b)),
                     },
                     Op::Divide { dst, a, b } => r!(dst) = check!(operate::divide(&r!(a), &r!(b))),
-                    Op::Modulo { dst, a, b } => r!(dst) = check!(operate::modulo(&r!(a), &r!(b))),
+                    Op::Modulo { dst, a, b } => match (&r!(a), &r!(b)) {
+                        (Value::Int(a), Value::Int(b)) if *b != 0 => {
+                            let rest = a.wrapping_rem(*b);
+                            r!(dst).put_int(rest);
+                        }
+                        (a, b) => r!(dst) = check!(operate::modulo(a, b)),
+                    },
+                    Op::ModuloInt { dst, a, value } => match &r!(a) {
+                        Value::Int(a) if value != 0 => {
+                            let rest = a.wrapping_rem(i64::from(value));
+                            r!(dst).put_int(rest);
+                        }
+                        other => r!(dst) = check!(operate::modulo(other, &Value::Int(i64::from(value)))),
+                    },
                     Op::Power { dst, a, b } => r!(dst) = check!(operate::power(&r!(a), &r!(b))),
                     Op::Negate { dst, a } => r!(dst) = check!(operate::negate(&r!(a))),
                     Op::Not { dst, a } => r!(dst) = Value::Bool(!r!(a).is_truthy()),
                     Op::Truth { dst, a } => r!(dst) = Value::Bool(r!(a).is_truthy()),
                     Op::Equal { dst, a, b } => {
-                        r!(dst) = Value::Bool(check!(self.objects.equal(&r!(a), &r!(b))))
+                        let is_equal = match (&r!(a), &r!(b)) {
+                            (Value::Int(a), Value::Int(b)) => a == b,
+                            (a, b) => check!(self.objects.equal(a, b)),
+                        };
+                        r!(dst).put(Value::Bool(is_equal));
                     }
                     Op::NotEqual { dst, a, b } => {
                         r!(dst) = Value::Bool(!check!(self.objects.equal(&r!(a), &r!(b))))
                     }
-                    Op::Less { dst, a, b } => r!(dst) = Value::Bool(operate::less(&r!(a), &r!(b))),
+                    Op::EqualInt { dst, a, value } => {
+                        let is_equal = match &r!(a) {
+                            Value::Int(a) => *a == i64::from(value),
+                            other => *other == Value::Int(i64::from(value)),
+                        };
+                        r!(dst).put(Value::Bool(is_equal));
+                    }
+                    Op::Less { dst, a, b } => {
+                        let is_less = operate::less(&r!(a), &r!(b));
+                        r!(dst).put(Value::Bool(is_less));
+                    }
                     Op::LessEqual { dst, a, b } => {
                         r!(dst) = Value::Bool(operate::less_or_equal(&r!(a), &r!(b)))
                     }
                     Op::In { dst, a, b } => r!(dst) = Value::Bool(check!(operate::contains(&r!(b), &r!(a)))),
 
-                    Op::Jump { to } => pc = to as usize,
+                    Op::Jump { to } => {
+                        let from = std::mem::replace(&mut pc, to as usize);
+                        if pc < from {
+                            fuel -= (from - pc) as i64;
+                            if fuel <= 0 {
+                                save!();
+                                return Flow::Stop;
+                            }
+                        }
+                    }
                     Op::JumpIf { a, to } => {
                         if r!(a).is_truthy() {
                             pc = to as usize;
@@ -286,6 +407,14 @@ impl Vm {
                         Value::Int(a) => *a < i64::from(value),
                         other => operate::less(other, &Value::Int(i64::from(value))),
                     }),
+                    Op::TestMoreInt { a, value } => test!(match &r!(a) {
+                        Value::Int(a) => *a > i64::from(value),
+                        other => operate::less(&Value::Int(i64::from(value)), other),
+                    }),
+                    Op::TestEqualInt { a, value } => test!(match &r!(a) {
+                        Value::Int(a) => *a == i64::from(value),
+                        other => *other == Value::Int(i64::from(value)),
+                    }),
                     Op::TestGiven { index } => {
                         if u16::from(frame.given) > index {
                             // Over the jump to the default, to the one that passes it by.
@@ -299,63 +428,33 @@ impl Vm {
                             regs[from..from + usize::from(count)].iter_mut().map(std::mem::take).collect();
                         keep!(dst, Value::list(items));
                     }
-                    Op::Dict { dst, start, count } => {
-                        let mut dict = Dict::new();
-                        for at in 0..usize::from(count) {
-                            let place = usize::from(start) + 2 * at;
-                            let key = check!(operate::key_of(&regs[place]));
-                            dict.insert(key, std::mem::take(&mut regs[place + 1]));
-                        }
-                        keep!(dst, Value::dict(dict));
+                    Op::EmptyDict { dst } => keep!(dst, Value::dict(Dict::new())),
+                    Op::Dict { dst, start, keys } => {
+                        let keys = &program.key_lists[usize::from(keys)];
+                        let from = usize::from(start);
+                        let values = regs[from..from + keys.len()].iter_mut().map(std::mem::take);
+                        keep!(dst, Value::dict(Dict::of_sorted(keys, values)));
                     }
                     Op::Push { list, src } => {
-                        let value = r!(src).clone();
-                        check!(self.meter.charge(16));
-                        if let Value::List(list) = &mut r!(list) {
-                            Arc::make_mut(list).push(value);
-                        }
+                        let item = r!(src).clone();
+                        check!(self.push_item(&mut r!(list), item));
                     }
                     Op::PushAll { list, src } => {
-                        let Value::List(more) = r!(src).clone() else {
-                            fail!(want("[...]", "list", &r!(src)));
-                        };
-                        check!(self.meter.charge(more.len() * 16));
-                        if let Value::List(list) = &mut r!(list) {
-                            let list = Arc::make_mut(list);
-                            more.iter().for_each(|item| list.push(item.clone()));
-                        }
+                        let more = r!(src).clone();
+                        check!(self.push_all(&mut r!(list), more));
                     }
                     Op::Put { dict, key, src } => {
-                        let (key, value) = (check!(operate::key_of(&r!(key))), r!(src).clone());
-                        check!(self.meter.charge(40));
-                        if let Value::Dict(dict) = &mut r!(dict) {
-                            Arc::make_mut(dict).insert(key, value);
-                        }
+                        let (key, value) = (r!(key).clone(), r!(src).clone());
+                        check!(self.put(&mut r!(dict), &key, value));
                     }
                     Op::PutAll { dict, src } => {
-                        let Value::Dict(more) = r!(src).clone() else {
-                            fail!(want("{...}", "dict", &r!(src)));
-                        };
-                        check!(self.meter.charge(more.len() * 40));
-                        if let Value::Dict(dict) = &mut r!(dict) {
-                            let dict = Arc::make_mut(dict);
-                            more.iter().for_each(|(key, value)| dict.insert(Arc::clone(key), value.clone()));
-                        }
+                        let more = r!(src).clone();
+                        check!(self.put_all(&mut r!(dict), more));
                     }
                     Op::Join { dst, start, count } => {
-                        let mut text = String::new();
                         let from = usize::from(start);
-                        for value in &mut regs[from..from + usize::from(count)] {
-                            match &*value {
-                                Value::Str(part) => text.push_str(part.as_str()),
-                                other => match self.objects.shown(other, self.meter.memory_limit) {
-                                    Some(shown) => text.push_str(&shown),
-                                    None => fail!(Fault::Limit(Limit::Memory(self.meter.memory_limit))),
-                                },
-                            }
-                            *value = Value::Nil;
-                        }
-                        keep!(dst, Value::str(text));
+                        let text = check!(self.join(&mut regs[from..from + usize::from(count)]));
+                        keep!(dst, text);
                     }
                     Op::Range { dst, a, b } => r!(dst) = range(&r!(a), &r!(b), false),
                     Op::RangeExclusive { dst, a, b } => r!(dst) = range(&r!(a), &r!(b), true),
@@ -379,8 +478,11 @@ impl Vm {
                     }
                     Op::Index { dst, object, index } => match (&r!(object), &r!(index)) {
                         (Value::List(list), Value::Int(at)) if *at >= 0 => {
-                            let found = usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned();
-                            r!(dst) = found.unwrap_or_default();
+                            let found = usize::try_from(*at).ok().and_then(|at| list.get(at));
+                            copy!(dst, found.unwrap_or(&Value::Nil));
+                        }
+                        (Value::Dict(dict), Value::Str(key)) => {
+                            copy!(dst, dict.find(key).unwrap_or(&Value::Nil));
                         }
                         (object, index) => r!(dst) = check!(operate::index(object, index)),
                     },
@@ -391,10 +493,13 @@ impl Vm {
                         };
                     }
                     Op::Field { dst, object, name } => {
-                        let name = program.names[usize::from(name)].as_str();
-                        match operate::property(&r!(object), name) {
-                            Some(value) => r!(dst) = value,
-                            None => fail!(operate::no_property(&r!(object), name)),
+                        let name = &program.names[usize::from(name)];
+                        match &r!(object) {
+                            Value::Dict(dict) => copy!(dst, dict.find(name).unwrap_or(&Value::Nil)),
+                            other => match operate::property(other, name.as_str()) {
+                                Some(value) => r!(dst).put(value),
+                                None => fail!(operate::no_property(other, name.as_str())),
+                            },
                         }
                     }
                     Op::FieldIfAny { dst, object, name } => {
@@ -406,9 +511,25 @@ impl Vm {
                         keep!(dst, check!(sliced));
                     }
                     Op::SetIndex { object, index, src } => {
-                        let (index, value) = (r!(index).clone(), std::mem::take(&mut r!(src)));
+                        let value = std::mem::take(&mut r!(src));
+                        if let (Value::Int(at), true) = (&r!(index), value.is_scalar())
+                            && let Ok(at) = usize::try_from(*at)
+                            && let Value::List(list) = &mut r!(object)
+                            && let Some(list) = Arc::get_mut(list)
+                            && let Some(place) = list.items_mut().get_mut(at)
+                        {
+                            place.put(value);
+                            continue;
+                        }
                         check!(self.pay_for_change(&r!(object)));
-                        check!(operate::set_index(&mut r!(object), &index, value));
+                        check!(match regs.get_disjoint_mut([usize::from(object), usize::from(index)]) {
+                            Ok([object, index]) => operate::set_index(object, index, value),
+                            // Twice the same.
+                            Err(_) => {
+                                let index = r!(index).clone();
+                                operate::set_index(&mut r!(object), &index, value)
+                            }
+                        });
                         check!(shallow(&r!(object)));
                     }
                     Op::SetField { object, name, src } => {
@@ -419,12 +540,21 @@ impl Vm {
                     }
                     Op::SetPath { object, path, src, count } => {
                         let (from, value) = (usize::from(path), std::mem::take(&mut r!(src)));
-                        let keys: Vec<Value> = regs[from..from + usize::from(count)].to_vec();
                         check!(self.pay_for_change(&r!(object)));
-                        check!(operate::set_path(&mut r!(object), &keys, value));
+                        // The keys are temporary, so they stand above every variable.
+                        let (below, keys) = regs.split_at_mut(from);
+                        let keys = &keys[..usize::from(count)];
+                        check!(operate::set_path(&mut below[usize::from(object)], keys, value));
                         check!(shallow(&r!(object)));
                     }
 
+                    Op::SetFields { object, keys, src } => {
+                        let value = std::mem::take(&mut r!(src));
+                        check!(self.pay_for_change(&r!(object)));
+                        let keys = &program.key_lists[usize::from(keys)];
+                        check!(operate::set_fields(&mut r!(object), keys, value));
+                        check!(shallow(&r!(object)));
+                    }
                     Op::WantDict { src } => {
                         if !matches!(r!(src), Value::Dict(_) | Value::Struct(_)) {
                             fail!(want("{...}", "dict", &r!(src)));
@@ -468,12 +598,19 @@ impl Vm {
                     }
 
                     Op::CallFunction { dst, start, function, count } => {
+                        enter!(function, start, count, dst, Frame::NOWHERE);
                         leave!(self.call_function(fibre, function, start, count, dst, None));
                     }
                     Op::CallBuiltin { dst, start, builtin, count } => {
                         leave!(self.call_builtin(fibre, builtin, start, count, dst));
                     }
                     Op::Call { dst, start, callee, count } => {
+                        if let Value::Closure(closure) = &r!(callee) {
+                            let number = u16::try_from(closure.function).unwrap_or(u16::MAX);
+                            if callee < start {
+                                enter!(number, start, count, dst, frame.base + u32::from(callee));
+                            }
+                        }
                         let callee = r!(callee).clone();
                         leave!(self.call_value(fibre, callee, start, count, dst));
                     }
@@ -494,7 +631,17 @@ impl Vm {
                         }
                         leave!(self.call_method(fibre, name, start, count, dst));
                     }
+                    Op::MethodList { dst, start, name } => {
+                        leave!(self.call_method_with_list(fibre, name, start, dst));
+                    }
                     Op::MethodInPlace { dst, start, name, count } => {
+                        if name == self.push
+                            && count == 2
+                            && let Some(done) = self.push_in_place(regs, dst, start + 1)
+                        {
+                            check!(done);
+                            continue;
+                        }
                         r!(start) = match &r!(dst) {
                             Value::List(_) | Value::Set(_) => std::mem::take(&mut r!(dst)),
                             other => other.clone(),
@@ -513,10 +660,9 @@ impl Vm {
                         leave!(self.tail_value(fibre, callee, start, count));
                     }
                     Op::Return { src } => {
-                        let value = std::mem::take(&mut r!(src));
-                        leave!(Ok::<Flow, Fault>(self.return_value(fibre, value)));
+                        give_back!(r!(src));
                     }
-                    Op::ReturnNil => leave!(Ok::<Flow, Fault>(self.return_value(fibre, Value::Nil))),
+                    Op::ReturnNil => give_back!(Value::Nil),
                     Op::CheckParam { param, check } => {
                         check!(super::check::argument(&program.checks[usize::from(check)], &r!(param)));
                     }
@@ -541,22 +687,29 @@ impl Vm {
                         (Value::Int(at), Value::Int(limit)) => {
                             let at = *at;
                             if at < *limit {
-                                r!(dst) = Value::Int(at);
-                                r!(state) = Value::Int(at + 1);
+                                r!(dst).put_int(at);
+                                r!(state).put_int(at + 1);
                                 pc += 1;
                             }
                         }
                         (Value::List(list), Value::Int(at)) => {
                             let at = *at;
                             if let Some(item) = usize::try_from(at).ok().and_then(|at| list.get(at)) {
-                                r!(dst) = item.clone();
-                                r!(state + 1) = Value::Int(at + 1);
+                                copy!(dst, item);
+                                r!(state + 1).put_int(at + 1);
                                 pc += 1;
                             }
                         }
                         (Value::Handle(handle), _) => {
-                            let handle = Arc::clone(handle);
-                            leave!(self.pull(fibre, &handle, Deliver::Loop(dst)));
+                            let (kind, id) = (handle.kind, handle.id);
+                            match self.objects.next_item(id) {
+                                Some(Some(item)) => {
+                                    r!(dst).put(item);
+                                    pc += 1;
+                                }
+                                Some(None) => {}
+                                None => leave!(self.pull(fibre, (kind, id), Deliver::Loop(dst))),
+                            }
                         }
                         _ => {}
                     },
@@ -570,9 +723,8 @@ impl Vm {
                         co.handlers.pop();
                     }
                     Op::Rethrow => {
-                        let fault =
-                            co.faults.pop().unwrap_or_else(|| Fault::Runtime("nothing to throw".into()));
-                        fail!(fault);
+                        let fault = thrown_on(&mut co.faults, &mut co.origin);
+                        fail!(fault.unwrap_or_else(|| Fault::Runtime("nothing to throw".into())));
                     }
                     Op::Forget => {
                         co.faults.pop();
@@ -581,8 +733,8 @@ impl Vm {
                         let wanted = program.names[usize::from(name)].as_str();
                         let fits = matches!(&r!(src), Value::Enum(value) if &*value.name == wanted);
                         if !fits {
-                            let fault = co.faults.pop().unwrap_or_else(|| Fault::Thrown(r!(src).clone()));
-                            fail!(fault);
+                            let fault = thrown_on(&mut co.faults, &mut co.origin);
+                            fail!(fault.unwrap_or_else(|| Fault::Thrown(r!(src).clone())));
                         }
                     }
                     Op::Defer { to } => {
@@ -639,101 +791,4 @@ impl Vm {
             }
         }
     }
-
-    fn begin_deadline(&mut self, fibre: &mut Fibre, ms: i64) {
-        let key = Self::key(fibre, "deadline");
-        let call = self.new_call(Waiter::Deadline(fibre.id), key, "deadline", vec![Value::Int(ms)]);
-        fibre.deadlines.push(Deadline {
-            call,
-            is_over: false,
-            handlers: fibre.active.handlers.len(),
-            frames: fibre.active.frames.len(),
-            below: fibre.below.len(),
-        });
-    }
-
-    /// The topmost function ends with a value, after its deferred blocks.
-    pub(super) fn return_value(&mut self, fibre: &mut Fibre, value: Value) -> Flow {
-        let co = &mut fibre.active;
-        let depth = co.frames.len() as u32;
-        if let Some((frame, to)) = co.defers.last().copied()
-            && frame == depth
-        {
-            co.defers.pop();
-            co.endings.push(Ending::Return(value));
-            if let Some(frame) = co.frames.last_mut() {
-                frame.pc = to;
-            }
-            return Flow::Again;
-        }
-        let Some(done) = co.leave(&self.program) else { return Flow::End(Ok(value)) };
-        if co.frames.is_empty() {
-            return match fibre.below.is_empty() {
-                true => Flow::End(Ok(value)),
-                false => self.generator_ended(fibre),
-            };
-        }
-        co.set(done.dst, value);
-        Flow::Again
-    }
-
-    fn end_defer(&mut self, fibre: &mut Fibre) -> Flow {
-        match fibre.active.endings.pop() {
-            Some(Ending::Return(value)) => self.return_value(fibre, value),
-            Some(Ending::Fault(fault)) => self.raise(fibre, fault),
-            None => Flow::Again,
-        }
-    }
-
-    /// A container that others have too is copied before it is changed.
-    fn pay_for_change(&mut self, object: &Value) -> Result<(), Fault> {
-        let size = if is_shared(object) { object.own_size() } else { 40 };
-        self.meter.charge(size)
-    }
-
-    /// Lets a fibre wait until something changes, and then try its instruction again.
-    pub(super) fn wait_for_change(&mut self, fibre: &mut Fibre) -> Flow {
-        fibre.wait = Some(Wait::Change);
-        if let Some(frame) = fibre.active.frames.last_mut() {
-            frame.pc -= 1;
-        }
-        Flow::Stop
-    }
-}
-
-/// Whether somebody else has it too.
-pub(super) fn is_shared(value: &Value) -> bool {
-    match value {
-        Value::Str(inner) => Arc::strong_count(inner) > 1,
-        Value::List(inner) => Arc::strong_count(inner) > 1,
-        Value::Dict(inner) => Arc::strong_count(inner) > 1,
-        Value::Set(inner) => Arc::strong_count(inner) > 1,
-        Value::Struct(inner) => Arc::strong_count(inner) > 1,
-        _ => false,
-    }
-}
-
-fn shallow(value: &Value) -> Result<(), Fault> {
-    match value.depth() > MAX_DEPTH {
-        true => Err(Fault::Limit(Limit::Nesting(u64::from(MAX_DEPTH)))),
-        false => Ok(()),
-    }
-}
-
-fn int(value: &Value) -> i64 {
-    value.as_int().unwrap_or(0)
-}
-
-fn range(a: &Value, b: &Value, exclusive: bool) -> Value {
-    Value::Range(Arc::new(Range { start: int(a), end: int(b), exclusive }))
-}
-
-fn want(pattern: &str, wanted: &str, got: &Value) -> Fault {
-    Fault::Type(format!("cannot destructure {} with {pattern} pattern — expected {wanted}", got.type_name()))
-}
-
-/// A register, for those who only have a fibre.
-pub(super) fn register(fibre: &mut Fibre, at: Reg) -> &mut Value {
-    let base = fibre.active.frames.last().map_or(0, |frame| frame.base as usize);
-    &mut fibre.active.stack[base + usize::from(at)]
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::bytecode::{Program, Reg};
+use super::TraceEntry;
+use crate::bytecode::{Function, Program, Reg};
 use crate::fault::Fault;
 use crate::value::{Closure, Dict, Value};
 
@@ -21,7 +22,25 @@ pub struct Frame {
     pub dst: Reg,
     /// How many arguments the caller gave.
     pub given: u8,
+    /// The closure that it is, with what it captured.
     pub closure: Option<Arc<Closure>>,
+    /// Or where on the stack that is: a register of the caller, which does not change while it waits, so that the call
+    /// need not count the closure.
+    pub closure_at: u32,
+}
+
+impl Frame {
+    /// For `closure_at`, if the closure is not in a register of the caller.
+    pub const NOWHERE: u32 = u32::MAX;
+
+    /// The closure that is being run; `below` is the stack up to the registers of the function.
+    #[inline(always)]
+    pub fn own_closure<'a>(&'a self, below: &'a [Value]) -> Option<&'a Arc<Closure>> {
+        match below.get(self.closure_at as usize) {
+            Some(Value::Closure(closure)) => Some(closure),
+            _ => self.closure.as_ref(),
+        }
+    }
 }
 
 /// Where an error lands.
@@ -37,7 +56,8 @@ pub struct Handler {
 #[derive(Debug)]
 pub enum Ending {
     Return(Value),
-    Fault(Fault),
+    /// An error, and where it came from.
+    Fault(Fault, Vec<TraceEntry>),
 }
 
 /// Calls on top of each other. A generator is one, and so is what runs it.
@@ -46,8 +66,10 @@ pub struct Coroutine {
     pub stack: Vec<Value>,
     pub frames: Vec<Frame>,
     pub handlers: Vec<Handler>,
-    /// Errors that were caught and may be thrown on.
-    pub faults: Vec<Fault>,
+    /// Errors that were caught and may be thrown on, and where they came from.
+    pub faults: Vec<(Fault, Vec<TraceEntry>)>,
+    /// Where the error came from that is being thrown on.
+    pub origin: Option<Vec<TraceEntry>>,
     /// Deferred blocks: the frame and the place of the code.
     pub defers: Vec<(u32, u32)>,
     /// Functions that are running their deferred blocks.
@@ -66,7 +88,7 @@ pub enum Deliver {
 /// A coroutine that runs a generator at the moment.
 #[derive(Debug)]
 pub struct Suspended {
-    pub coroutine: Coroutine,
+    pub coroutine: Box<Coroutine>,
     pub generator: u32,
     pub deliver: Deliver,
 }
@@ -78,6 +100,20 @@ pub enum Wait {
     Call { call: u64, dst: Reg },
     /// Something in the VM changes: then the instruction is tried again.
     Change,
+}
+
+/// A fibre was woken because a thing of this number has something for it, or room for what it gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Called {
+    pub to: u32,
+    pub side: Side,
+}
+
+/// What a fibre wants of a thing that it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Take,
+    Give,
 }
 
 /// A time limit on what a fibre is doing.
@@ -98,9 +134,14 @@ pub struct Fibre {
     pub id: u32,
     /// `main`, `main/spawn:1`, `main/parallel:1:0`.
     pub path: Arc<str>,
-    pub active: Coroutine,
+    /// Boxed, as a generator takes its place and gives it back for every value.
+    pub active: Box<Coroutine>,
     pub below: Vec<Suspended>,
     pub wait: Option<Wait>,
+    /// The number of its last wait; what was noted down for an earlier one no longer counts.
+    pub ticket: u64,
+    /// What it was called for, and has not looked at yet.
+    pub called: Option<Called>,
     /// What a task prints is kept until somebody takes its result.
     pub output: Option<Vec<super::Output>>,
     pub deadlines: Vec<Deadline>,
@@ -116,6 +157,16 @@ pub struct Fibre {
     pub context: Arc<Dict>,
     /// The task that this is, as others hold it.
     pub task: Option<u32>,
+    /// Who started it; cancelled with it.
+    pub parent: u32,
+    /// The program, or the call of the host, that it is part of and ends with.
+    pub root: u32,
+    /// Whether it has started tasks.
+    pub has_tasks: bool,
+    /// What was caught last.
+    pub caught: Option<Fault>,
+    /// The lock in whose queue it is.
+    pub queued: Option<super::locks::Name>,
 }
 
 impl Fibre {
@@ -123,9 +174,11 @@ impl Fibre {
         Self {
             id,
             path,
-            active: Coroutine::default(),
+            active: Box::default(),
             below: Vec::new(),
             wait: None,
+            ticket: 0,
+            called: None,
             output: None,
             deadlines: Vec::new(),
             injected: None,
@@ -134,6 +187,11 @@ impl Fibre {
             counts: std::collections::HashMap::new(),
             context: Arc::default(),
             task: None,
+            parent: id,
+            root: id,
+            has_tasks: false,
+            caught: None,
+            queued: None,
         }
     }
 
@@ -156,6 +214,16 @@ impl Coroutine {
         self.arrange(program, &frame);
         self.frames.push(frame);
         Ok(())
+    }
+
+    /// As `enter`, for a function that the arguments fit, where there is room for a frame.
+    #[inline(always)]
+    pub fn enter_simply(&mut self, function: &Function, frame: Frame) {
+        let needed = frame.base as usize + usize::from(function.registers);
+        if self.stack.len() < needed {
+            self.stack.resize(needed, Value::Nil);
+        }
+        self.frames.push(frame);
     }
 
     /// Makes the registers of a function out of the arguments that it was given.
@@ -190,11 +258,12 @@ impl Coroutine {
         let registers = usize::from(program.functions[usize::from(frame.function)].registers);
         let base = frame.base as usize;
         let end = (base + registers).min(self.stack.len());
-        self.stack[base..end].fill(Value::Nil);
+        clear(&mut self.stack[base..end]);
         Some(frame)
     }
 
     /// A register of the topmost function.
+    #[inline]
     pub fn set(&mut self, dst: Reg, value: Value) {
         if let Some(frame) = self.frames.last() {
             let at = frame.base as usize + usize::from(dst);
@@ -203,4 +272,16 @@ impl Coroutine {
             }
         }
     }
+}
+
+/// Lets go of what is in registers.
+#[inline(always)]
+pub fn clear(registers: &mut [Value]) {
+    registers.iter_mut().for_each(|register| register.put(Value::Nil));
+}
+
+/// A register, for those who only have a fibre.
+pub fn register(fibre: &mut Fibre, at: Reg) -> &mut Value {
+    let base = fibre.active.frames.last().map_or(0, |frame| frame.base as usize);
+    &mut fibre.active.stack[base + usize::from(at)]
 }

@@ -8,7 +8,7 @@ use super::fibre::{Coroutine, Deliver, Fibre, Frame, Suspended};
 use super::object::{Generator, Object};
 use crate::bytecode::FunctionKind;
 use crate::fault::Fault;
-use crate::value::{Closure, Handle, HandleKind, Value};
+use crate::value::{Closure, HandleKind, Text, Value};
 
 /// The two registers that a loop keeps: numbers, a list with a place in it, or something that is asked.
 pub(super) fn prepare(source: Value) -> (Value, Value) {
@@ -21,8 +21,10 @@ pub(super) fn prepare(source: Value) -> (Value, Value) {
         }
         Value::Set(set) => (Value::list(set.iter().cloned().collect()), zero),
         Value::Dict(dict) => {
-            let entry = |(key, value): (&Arc<crate::value::Text>, &Value)| {
-                Value::record([("key", Value::Str(Arc::clone(key))), ("value", value.clone())])
+            let names = ["key", "value"].map(|name| Arc::new(Text::new(name)));
+            let entry = |(key, value): (&Arc<Text>, &Value)| {
+                let fields = [Value::Str(Arc::clone(key)), value.clone()];
+                Value::dict(names.iter().cloned().zip(fields).collect())
             };
             (Value::list(dict.iter().map(entry).collect()), zero)
         }
@@ -41,29 +43,36 @@ impl Vm {
         closure: Option<Arc<Closure>>,
     ) -> Result<Value, Fault> {
         let given = u8::try_from(args.len()).unwrap_or(u8::MAX);
-        let mut coroutine = Coroutine { stack: args, ..Coroutine::default() };
-        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure };
+        let mut coroutine = Box::new(Coroutine { stack: args, ..Coroutine::default() });
+        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure, closure_at: Frame::NOWHERE };
         coroutine.enter(&self.program, frame)?;
-        self.meter.charge(coroutine.stack.len() * 16 + 256)?;
+        self.pay(fibre, coroutine.stack.len() * 16 + 256)?;
         let kind = match self.program.functions[usize::from(function)].kind {
             FunctionKind::Stream => HandleKind::Stream,
             FunctionKind::Iterator => HandleKind::Iter,
             FunctionKind::Generator | FunctionKind::Plain => HandleKind::Generator,
         };
         let state = Generator { coroutine: Some(coroutine), is_done: false };
-        Ok(self.add_object(fibre, kind, Object::Generator(state), ""))
+        self.add_object(fibre, kind, Object::Generator(state), "")
     }
 
     /// The next value of something that is iterated over.
+    #[inline(always)]
     pub(super) fn pull(
         &mut self,
         fibre: &mut Fibre,
-        handle: &Handle,
+        (kind, id): (HandleKind, u32),
         deliver: Deliver,
     ) -> Result<Flow, Fault> {
-        match handle.kind {
+        match kind {
             HandleKind::Generator | HandleKind::Stream | HandleKind::Iter => {
-                let Some(Object::Generator(generator)) = self.objects.get_mut(handle.id) else {
+                if let Some(next) = self.objects.next_item(id) {
+                    return Ok(match next {
+                        Some(value) => deliver_value(fibre, deliver, value),
+                        None => deliver_end(fibre, deliver),
+                    });
+                }
+                let Some(Object::Generator(generator)) = self.objects.get_mut(id) else {
                     return Ok(deliver_end(fibre, deliver));
                 };
                 if generator.is_done {
@@ -73,22 +82,23 @@ impl Vm {
                     return Err(Fault::Runtime("a generator cannot ask itself for its next value".into()));
                 };
                 let coroutine = std::mem::replace(&mut fibre.active, coroutine);
-                fibre.below.push(Suspended { coroutine, generator: handle.id, deliver });
+                fibre.below.push(Suspended { coroutine, generator: id, deliver });
                 Ok(Flow::Again)
             }
-            HandleKind::Channel => match self.objects.receive(handle.id) {
+            HandleKind::Channel => match self.objects.receive(id) {
                 Some(Some(value)) => {
-                    self.wake_waiters(handle.id);
+                    self.wake_waiters(id);
                     Ok(deliver_value(fibre, deliver, value))
                 }
                 Some(None) => Ok(deliver_end(fibre, deliver)),
-                None => Ok(self.wait_on(fibre, &[handle.id])),
+                None => Ok(self.wait_on(fibre, &[id])),
             },
             _ => Ok(deliver_end(fibre, deliver)),
         }
     }
 
     /// A generator gave a value: whoever asked for it goes on.
+    #[inline(always)]
     pub(super) fn yielded(&mut self, fibre: &mut Fibre, value: Value) -> Flow {
         let Some(below) = fibre.below.pop() else {
             return self.raise(fibre, Fault::Runtime("yield outside of a generator".into()));
@@ -108,6 +118,7 @@ impl Vm {
     }
 }
 
+#[inline(always)]
 pub(super) fn deliver_value(fibre: &mut Fibre, deliver: Deliver, value: Value) -> Flow {
     match deliver {
         Deliver::Loop(dst) => {

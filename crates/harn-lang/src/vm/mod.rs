@@ -3,16 +3,26 @@
 //! `run` gives what was printed and which calls the host is to answer; `complete` brings an answer. Fibres take turns
 //! in the order in which they became ready, so the same answers in the same order give the same run.
 
+mod bound_tools;
+mod build;
 mod call;
 mod census;
 mod check;
+mod context;
 mod exec;
 mod fibre;
+mod internal;
 mod iterate;
+mod locks;
+mod mailbox;
 mod object;
 mod operate;
+mod output;
+mod shared;
 mod special;
 mod tasks;
+mod tracing;
+mod turn;
 mod unwind;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -21,7 +31,7 @@ use std::sync::Arc;
 use crate::builtins::Meter;
 use crate::bytecode::Program;
 use crate::fault::{Fault, Limit};
-use crate::value::{Text, Value};
+use crate::value::{Dict, Value};
 use fibre::{Fibre, Frame, Wait};
 use object::Objects;
 
@@ -76,6 +86,8 @@ pub struct Turn {
     pub calls: Vec<Call>,
     /// Calls whose answers nobody waits for any more.
     pub dropped: Vec<u64>,
+    /// What `Vm::call` started and has ended, with its result.
+    pub ended: Vec<(u32, Result<Value, Failure>)>,
     pub state: State,
 }
 
@@ -83,7 +95,9 @@ pub struct Turn {
 pub enum State {
     /// For answers of the host.
     Waiting,
+    /// There is more to do at once.
     OutOfFuel,
+    /// From here on only what the host calls is run.
     Done(Value),
     Failed(Failure),
 }
@@ -107,9 +121,10 @@ pub struct Vm {
     program: Arc<Program>,
     globals: Vec<Value>,
     /// In order, so that nothing depends on chance.
-    fibres: BTreeMap<u32, Fibre>,
+    fibres: BTreeMap<u32, Box<Fibre>>,
     ready: VecDeque<u32>,
     next_fibre: u32,
+    next_ticket: u64,
     objects: Objects,
     meter: Meter,
     limits: Limits,
@@ -119,13 +134,28 @@ pub struct Vm {
     output: Vec<Output>,
     calls: Vec<Call>,
     dropped: Vec<u64>,
+    ended: Vec<(u32, Result<Value, Failure>)>,
     next_call: u64,
+    /// How many functions the host has called.
+    host_calls: u32,
     /// Who waits for which answer.
     waiting: BTreeMap<u64, Waiter>,
     methods: call::MethodCache,
+    /// The numbers of two names that are looked for at every call of a method.
+    push: u16,
+    next: u16,
     result: Option<Result<Value, Failure>>,
+    /// Tasks outlive the entry that started them.
+    keeps_tasks: bool,
     rng: crate::builtins::Rng,
-    special: special::Shared,
+    console: output::Console,
+    locks: locks::Locks,
+    shared: shared::Shared,
+    mailboxes: mailbox::Mailboxes,
+    /// What the host says about the run, for `runtime_context`.
+    about: Dict,
+    /// How many tasks have ended, to tell which was first.
+    endings: u64,
 }
 
 /// What an answer of the host is for.
@@ -138,21 +168,34 @@ enum Waiter {
 
 const MAIN: u32 = 0;
 
+/// The fibre that runs a program from its entry on.
+fn first_fibre(program: &Program) -> Fibre {
+    let mut main = Fibre::new(MAIN, "main".into());
+    let (closure, closure_at) = (None, Frame::NOWHERE);
+    let frame = Frame { function: program.entry, pc: 0, base: 0, dst: 0, given: 0, closure, closure_at };
+    main.active.arrange(program, &frame);
+    main.active.frames.push(frame);
+    main
+}
+
 impl Vm {
     /// A program with the values that its host gives, in the order in which it was compiled with their names.
     pub fn new(program: Arc<Program>, host_values: Vec<Value>, limits: Limits, seed: u64) -> Self {
         let mut globals = host_values;
         globals.resize(program.globals as usize, Value::Nil);
-        let mut main = Fibre::new(MAIN, "main".into());
-        let frame = Frame { function: program.entry, pc: 0, base: 0, dst: 0, given: 0, closure: None };
-        main.active.arrange(&program, &frame);
-        main.active.frames.push(frame);
+        let main = first_fibre(&program);
         let methods = call::MethodCache::new(program.names.len());
+        let number = |name: &str| {
+            let at = program.names.iter().position(|known| known.as_str() == name);
+            at.and_then(|at| u16::try_from(at).ok()).unwrap_or(u16::MAX)
+        };
+        let (push, next) = (number("push"), number("next"));
         Self {
             globals,
-            fibres: BTreeMap::from([(MAIN, main)]),
+            fibres: BTreeMap::from([(MAIN, Box::new(main))]),
             ready: VecDeque::from([MAIN]),
             next_fibre: 1,
+            next_ticket: 0,
             objects: Objects::default(),
             meter: Meter::new(limits.memory),
             limits,
@@ -161,49 +204,93 @@ impl Vm {
             output: Vec::new(),
             calls: Vec::new(),
             dropped: Vec::new(),
+            ended: Vec::new(),
             next_call: 1,
+            host_calls: 0,
             waiting: BTreeMap::new(),
             methods,
+            push,
+            next,
             result: None,
+            keeps_tasks: false,
             rng: crate::builtins::Rng::new(seed),
-            special: special::Shared::default(),
+            console: output::Console::default(),
+            locks: locks::Locks::default(),
+            shared: shared::Shared::default(),
+            mailboxes: mailbox::Mailboxes::default(),
+            about: Dict::new(),
+            endings: 0,
             program,
         }
     }
 
+    /// For a program that grows: when its entry ends, its tasks wait for the next one.
+    pub fn keep_tasks(&mut self) {
+        self.keeps_tasks = true;
+    }
+
+    /// Goes on with a program that has grown: what it computed stays, and its new entry runs.
+    pub fn enter(&mut self, program: Arc<Program>) {
+        if self.result.is_none() {
+            // It was left in the middle of something.
+            self.give_up(Failure { fault: tasks::cancelled(), trace: Vec::new() });
+        }
+        self.globals.resize(program.globals as usize, Value::Nil);
+        self.methods = call::MethodCache::new(program.names.len());
+        self.fibres.insert(MAIN, Box::new(first_fibre(&program)));
+        self.ready.push_back(MAIN);
+        self.result = None;
+        (self.fuel_left, self.output_left) = (self.limits.fuel, self.limits.output);
+        self.program = program;
+    }
+
     /// Runs until every fibre waits, the program ends, or so many steps were made.
     pub fn run(&mut self, fuel: u64) -> Turn {
-        let slice = fuel.min(self.fuel_left);
-        self.meter.fuel = slice;
+        let slice = i64::try_from(fuel.min(self.fuel_left)).unwrap_or(i64::MAX);
+        // What the last step of the last turn took beyond its slice is paid first, so that slices do not matter.
+        self.meter.fuel = slice.saturating_add(self.meter.fuel.min(0));
         let state = loop {
-            if let Some(result) = self.result.clone() {
-                break match result {
-                    Ok(value) => State::Done(value),
-                    Err(failure) => State::Failed(failure),
-                };
-            }
-            if self.meter.fuel == 0 {
-                break State::OutOfFuel;
+            if self.keeps_tasks && self.result.is_some() {
+                break self.state();
             }
             let Some(id) = self.ready.pop_front() else {
-                if self.waiting.is_empty() {
+                if self.waiting.is_empty() && !self.fibres.is_empty() {
                     self.deadlock();
                     continue;
                 }
-                break State::Waiting;
+                break self.state();
             };
-            if let Some(fibre) = self.fibres.remove(&id) {
+            if self.meter.fuel <= 0 {
+                self.ready.push_front(id);
+                break State::OutOfFuel;
+            }
+            // One that was cancelled may still be in the queue.
+            if self.fibres.get(&id).is_some_and(|fibre| fibre.wait.is_none())
+                && let Some(fibre) = self.fibres.remove(&id)
+            {
                 self.turn_of(fibre);
             }
         };
-        self.fuel_left -= slice - self.meter.fuel.min(slice);
+        let left = self.meter.fuel.clamp(0, slice);
+        self.fuel_left -= u64::try_from(slice - left).unwrap_or(0);
         if matches!(state, State::OutOfFuel) && self.fuel_left == 0 {
             let fault = Fault::Limit(Limit::Fuel(self.limits.fuel));
-            let failure = Failure { fault, trace: Vec::new() };
-            self.result = Some(Err(failure.clone()));
-            return self.turn(State::Failed(failure));
+            let running = self.ready.front().and_then(|id| self.fibres.get(id));
+            let trace = running.map(|fibre| self.trace(fibre)).unwrap_or_default();
+            self.give_up(Failure { fault, trace });
+            let state = self.state();
+            return self.turn(state);
         }
         self.turn(state)
+    }
+
+    /// How the program is when nothing in it can go on.
+    fn state(&self) -> State {
+        match self.result.clone() {
+            Some(Ok(value)) => State::Done(value),
+            Some(Err(failure)) => State::Failed(failure),
+            None => State::Waiting,
+        }
     }
 
     fn turn(&mut self, state: State) -> Turn {
@@ -211,6 +298,7 @@ impl Vm {
             output: std::mem::take(&mut self.output),
             calls: std::mem::take(&mut self.calls),
             dropped: std::mem::take(&mut self.dropped),
+            ended: std::mem::take(&mut self.ended),
             state,
         }
     }
@@ -255,12 +343,16 @@ impl Vm {
         for id in ids {
             if let Some(fibre) = self.fibres.get_mut(&id) {
                 fibre.is_cancelled = true;
-                fibre.injected = Some(Fault::Plain("kind:cancelled:VM cancelled by host".into()));
-                if let Some(Wait::Call { call, .. }) = fibre.wait.take() {
-                    self.waiting.remove(&call);
-                    self.dropped.push(call);
+                fibre.injected = Some(tasks::cancelled());
+                match fibre.wait.take() {
+                    Some(Wait::Call { call, .. }) => {
+                        self.waiting.remove(&call);
+                        self.dropped.push(call);
+                        self.ready.push_back(id);
+                    }
+                    Some(Wait::Change) => self.ready.push_back(id),
+                    None => {}
                 }
-                self.ready.push_back(id);
             }
         }
     }
@@ -284,12 +376,9 @@ impl Vm {
         }
     }
 
-    /// Nobody can go on, and no answer is outstanding: whoever waits is told.
+    /// Nobody can go on, and no answer is outstanding: whoever waits is told, one after the other.
     fn deadlock(&mut self) {
-        let Some((id, fibre)) = self.fibres.iter_mut().next() else {
-            self.result = Some(Ok(Value::Nil));
-            return;
-        };
+        let Some((id, fibre)) = self.fibres.iter_mut().next() else { return };
         fibre.wait = None;
         fibre.injected = Some(Fault::Runtime("deadlock: every task waits for another one".into()));
         self.ready.push_back(*id);
@@ -317,6 +406,9 @@ impl Vm {
             return Err(Fault::Limit(Limit::Output(self.limits.output)));
         }
         self.output_left -= size;
+        if self.console.keep(to, &text) {
+            return self.meter.charge(text.len());
+        }
         let all = fibre.output.as_mut().unwrap_or(&mut self.output);
         match all.last_mut() {
             Some(last) if last.to == to && last.text.len() < 1 << 16 => last.text.push_str(&text),
@@ -327,10 +419,6 @@ impl Vm {
 
     pub fn program(&self) -> &Arc<Program> {
         &self.program
-    }
-
-    fn text(&self, name: u16) -> Arc<Text> {
-        Arc::clone(&self.program.names[usize::from(name)])
     }
 
     /// The key of the next call of its kind in a fibre.

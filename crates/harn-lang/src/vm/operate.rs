@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::fault::{Fault, Limit};
-use crate::value::{Text, Value, compare, printed_within};
+use crate::value::{MAX_DEPTH, Range, Text, Value, compare, printed_within};
 
 pub fn add(a: &Value, b: &Value) -> Result<Value, Fault> {
     Ok(match (a, b) {
@@ -273,13 +273,13 @@ pub fn set_index(object: &mut Value, index: &Value, value: Value) -> Result<(), 
             };
             Arc::make_mut(list).set(at, value);
         }
-        Value::Dict(dict) => {
-            let key = key_of(index)?;
-            Arc::make_mut(dict).insert(key, value);
-        }
+        Value::Dict(dict) => match index {
+            Value::Str(key) => Arc::make_mut(dict).set(key, value),
+            other => Arc::make_mut(dict).insert(key_of(other)?, value),
+        },
         Value::Struct(object) => {
             let key = key_of(index)?;
-            Arc::make_mut(object).fields.insert(key, value);
+            Arc::make_mut(object).fields.set(&key, value);
         }
         _ => {}
     }
@@ -301,8 +301,8 @@ pub fn key_of(value: &Value) -> Result<Arc<Text>, Fault> {
 
 pub fn set_field(object: &mut Value, name: &Arc<Text>, value: Value) -> Result<(), Fault> {
     match object {
-        Value::Dict(dict) => Arc::make_mut(dict).insert(Arc::clone(name), value),
-        Value::Struct(object) => Arc::make_mut(object).fields.insert(Arc::clone(name), value),
+        Value::Dict(dict) => Arc::make_mut(dict).set(name, value),
+        Value::Struct(object) => Arc::make_mut(object).fields.set(name, value),
         other => {
             let (name, kind) = (name.as_str(), other.type_name());
             return Err(Fault::Type(format!("cannot set property `{name}` on {kind}")));
@@ -328,8 +328,11 @@ pub fn set_path(object: &mut Value, path: &[Value], value: Value) -> Result<(), 
                 };
                 Arc::make_mut(list).item_mut(found, depth)
             }
-            Value::Dict(dict) => Arc::make_mut(dict).entry(key_of(key)?, depth),
-            Value::Struct(object) => Arc::make_mut(object).fields.entry(key_of(key)?, depth),
+            Value::Dict(dict) => match key {
+                Value::Str(key) => Arc::make_mut(dict).entry(key, depth),
+                other => Arc::make_mut(dict).entry(&key_of(other)?, depth),
+            },
+            Value::Struct(object) => Arc::make_mut(object).fields.entry(&key_of(key)?, depth),
             other => {
                 return Err(Fault::Type(format!("cannot set property `{key}` on {}", other.type_name())));
             }
@@ -339,4 +342,65 @@ pub fn set_path(object: &mut Value, path: &[Value], value: Value) -> Result<(), 
         }
     }
     set_index(at, last, value)
+}
+
+/// `object.a.b = value`, as `set_path`.
+pub fn set_fields(object: &mut Value, names: &[Arc<Text>], value: Value) -> Result<(), Fault> {
+    let mut at = object;
+    let levels = u16::try_from(names.len()).unwrap_or(u16::MAX);
+    let depth = value.depth().saturating_add(levels).saturating_sub(1);
+    for (done, name) in names.iter().enumerate() {
+        let Value::Dict(dict) = at else {
+            let rest: Vec<Value> = names[done..].iter().cloned().map(Value::Str).collect();
+            return set_path(at, &rest, value);
+        };
+        let dict = Arc::make_mut(dict);
+        if done + 1 == names.len() {
+            dict.set(name, value);
+            break;
+        }
+        at = dict.entry(name, depth);
+        if matches!(at, Value::Nil) {
+            *at = Value::dict(crate::value::Dict::new());
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody else has it too.
+pub fn is_shared(value: &Value) -> bool {
+    match value {
+        Value::Str(inner) => Arc::strong_count(inner) > 1,
+        Value::List(inner) => Arc::strong_count(inner) > 1,
+        Value::Dict(inner) => Arc::strong_count(inner) > 1,
+        Value::Set(inner) => Arc::strong_count(inner) > 1,
+        Value::Struct(inner) => Arc::strong_count(inner) > 1,
+        _ => false,
+    }
+}
+
+pub fn shallow(value: &Value) -> Result<(), Fault> {
+    match value.depth() > MAX_DEPTH {
+        true => Err(Fault::Limit(Limit::Nesting(u64::from(MAX_DEPTH)))),
+        false => Ok(()),
+    }
+}
+
+pub fn int(value: &Value) -> i64 {
+    value.as_int().unwrap_or(0)
+}
+
+pub fn range(a: &Value, b: &Value, exclusive: bool) -> Value {
+    Value::Range(Arc::new(Range { start: int(a), end: int(b), exclusive }))
+}
+
+pub fn want(pattern: &str, wanted: &str, got: &Value) -> Fault {
+    Fault::Type(format!("cannot destructure {} with {pattern} pattern — expected {wanted}", got.type_name()))
+}
+
+/// A number in a text that is being joined.
+pub fn push_int(text: &mut String, number: i64) {
+    use std::fmt::Write;
+    // Writing to a string does not fail.
+    let _ = write!(text, "{number}");
 }

@@ -8,10 +8,17 @@ use crate::fault::Fault;
 impl Vm {
     /// Raises an error in a fibre: deferred blocks run, the innermost handler takes over, or the fibre ends.
     pub(super) fn raise(&mut self, fibre: &mut Fibre, fault: Fault) -> Flow {
-        let trace = self.trace(fibre);
-        let mut fault = fault;
+        let trace = fibre.active.origin.take().unwrap_or_else(|| self.trace(fibre));
+        self.raise_from(fibre, fault, trace)
+    }
+
+    /// Raises an error that came from there: one that a deferred block held up keeps its place.
+    pub(super) fn raise_from(&mut self, fibre: &mut Fibre, mut fault: Fault, trace: Vec<TraceEntry>) -> Flow {
+        // What it was waiting for, it waits for no longer.
+        self.end_timer(fibre);
+        self.leave_queue(fibre);
         loop {
-            if !matches!(fault, Fault::Limit(_)) && self.caught(fibre, &mut fault) {
+            if !matches!(fault, Fault::Limit(_)) && self.caught(fibre, &mut fault, &trace) {
                 return Flow::Again;
             }
             // Nobody in this coroutine wants it: it goes to the one that asked for the next value.
@@ -24,6 +31,9 @@ impl Vm {
                     for deadline in std::mem::take(&mut fibre.deadlines) {
                         self.drop_call(deadline.call);
                     }
+                    if fibre.id == super::MAIN {
+                        uncaught(&mut fault);
+                    }
                     return Flow::End(Err(Failure { fault, trace }));
                 }
             }
@@ -31,7 +41,7 @@ impl Vm {
     }
 
     /// Unwinds the running coroutine to its innermost handler or deferred block.
-    fn caught(&mut self, fibre: &mut Fibre, fault: &mut Fault) -> bool {
+    fn caught(&mut self, fibre: &mut Fibre, fault: &mut Fault, trace: &[TraceEntry]) -> bool {
         loop {
             let co = &mut fibre.active;
             let depth = co.frames.len() as u32;
@@ -40,7 +50,8 @@ impl Vm {
             if let Some(handler) = handler {
                 co.handlers.pop();
                 co.set(handler.dst, fault.caught());
-                co.faults.push(fault.clone());
+                co.faults.push((fault.clone(), trace.to_vec()));
+                fibre.caught = Some(fault.clone());
                 if let Some(frame) = co.frames.last_mut() {
                     frame.pc = handler.to;
                 }
@@ -49,20 +60,30 @@ impl Vm {
             }
             if let Some((_, to)) = deferred {
                 co.defers.pop();
-                co.endings.push(Ending::Fault(fault.clone()));
+                co.endings.push(Ending::Fault(fault.clone(), trace.to_vec()));
                 if let Some(frame) = co.frames.last_mut() {
                     frame.pc = to;
                 }
                 return true;
             }
-            let line = self.line(fibre);
-            let Some(gone) = fibre.active.leave(&self.program) else { return false };
-            let left = &self.program.functions[usize::from(gone.function)];
-            let caller =
-                fibre.active.frames.last().map(|frame| &self.program.functions[usize::from(frame.function)]);
-            if !left.is_prelude && caller.is_some_and(|caller| caller.is_prelude) {
+            if self.is_given_away(fibre) {
+                let line = self.line(fibre);
                 told_with_line(fault, line);
             }
+            if fibre.active.leave(&self.program).is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// Whether the topmost function was given to a builtin, or is a task.
+    fn is_given_away(&self, fibre: &Fibre) -> bool {
+        let is_prelude =
+            |frame: &super::Frame| self.program.functions[usize::from(frame.function)].is_prelude;
+        match fibre.active.frames.as_slice() {
+            [] => false,
+            [only] => !is_prelude(only) && fibre.below.is_empty() && fibre.id != super::MAIN,
+            [.., caller, called] => !is_prelude(called) && is_prelude(caller),
         }
     }
 
@@ -92,7 +113,7 @@ impl Vm {
     }
 
     /// The functions that are being run, from the inside out.
-    fn trace(&self, fibre: &Fibre) -> Vec<TraceEntry> {
+    pub(super) fn trace(&self, fibre: &Fibre) -> Vec<TraceEntry> {
         let coroutines =
             std::iter::once(&fibre.active).chain(fibre.below.iter().rev().map(|below| &below.coroutine));
         let frames = coroutines.flat_map(|co| co.frames.iter().rev());
@@ -105,7 +126,26 @@ impl Vm {
                 offset: function.places.get(at).copied().unwrap_or(0),
             }
         };
-        frames.map(entry).take(64).collect()
+        frames.map(entry).take(2 * super::fibre::MAX_FRAMES).collect()
+    }
+}
+
+/// The error that was caught last, to be thrown on as if nobody had caught it.
+pub(super) fn thrown_on(
+    faults: &mut Vec<(Fault, Vec<TraceEntry>)>,
+    origin: &mut Option<Vec<TraceEntry>>,
+) -> Option<Fault> {
+    let (fault, trace) = faults.pop()?;
+    *origin = Some(trace);
+    Some(fault)
+}
+
+/// What came out of a function that was given to a builtin, and that nobody caught, is an error of the machine.
+fn uncaught(fault: &mut Fault) {
+    if let Fault::Plain(message) = fault
+        && message.contains(" (line ")
+    {
+        *fault = Fault::Runtime(std::mem::take(message));
     }
 }
 

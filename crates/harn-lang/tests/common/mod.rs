@@ -31,7 +31,7 @@ pub fn run(call: &str) -> Result<Value, Fault> {
 
 /// With so many bytes of memory.
 pub fn run_with(call: &str, memory_limit: u64) -> Result<Value, Fault> {
-    let meter = Meter { fuel: u64::MAX, ..Meter::new(memory_limit) };
+    let meter = Meter { fuel: i64::MAX, ..Meter::new(memory_limit) };
     let mut reader = Reader { chars: call.chars().peekable(), meter, rng: Rng::new(1) };
     let value = reader.expression()?;
     reader.blanks();

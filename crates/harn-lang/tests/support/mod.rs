@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use harn_lang::bytecode::Source;
-use harn_lang::compile::{NoModules, Settings, compile};
+use harn_lang::compile::{Loader, NoModules, Settings, compile};
 use harn_lang::fault::Fault;
 use harn_lang::value::Value;
 use harn_lang::vm::{Call, Channel, Limits, State, Vm};
@@ -23,7 +23,12 @@ pub fn run(text: &str) -> Ran {
 
 pub fn run_with(text: &str, limits: Limits) -> Ran {
     let source = Source { name: "test.harn".into(), text: text.into() };
-    let program = match compile(source, &NoModules, &Settings::default()) {
+    run_source(source, &NoModules, limits)
+}
+
+/// Runs a program whose modules come from somewhere.
+pub fn run_source(source: Source, loader: &dyn Loader, limits: Limits) -> Ran {
+    let program = match compile(source, loader, &Settings::default()) {
         Ok(program) => program,
         Err(failed) => {
             let messages: Vec<String> = failed.all.iter().map(|problem| problem.message.clone()).collect();
@@ -38,11 +43,15 @@ pub fn run_with(text: &str, limits: Limits) -> Ran {
         let out = turn.output.iter().filter(|part| part.to == Channel::Out);
         out.for_each(|part| output.push_str(&part.text));
         turn.dropped.iter().for_each(|call| host.timers.retain(|_, waiting| waiting != call));
-        turn.calls.into_iter().for_each(|call| host.take(call, &mut vm));
+        let mut is_answered = false;
+        for call in turn.calls {
+            is_answered |= host.take(call, &mut vm);
+        }
         match turn.state {
             State::Done(value) => return Ran { output, result: Ok(value) },
             State::Failed(failure) => return Ran { output, result: Err(failure.fault.to_string()) },
             State::OutOfFuel => host.tick(&mut vm, 1),
+            State::Waiting if is_answered => {}
             State::Waiting => host.next(&mut vm),
         }
     }
@@ -57,7 +66,8 @@ struct Host {
 }
 
 impl Host {
-    fn take(&mut self, call: Call, vm: &mut Vm) {
+    /// Tells whether it was answered at once.
+    fn take(&mut self, call: Call, vm: &mut Vm) -> bool {
         match call.builtin {
             "sleep" | "deadline" | "sleep_ms" => {
                 let ms = match call.args.first() {
@@ -65,10 +75,15 @@ impl Host {
                     _ => 0,
                 };
                 self.count += 1;
-                self.timers.insert((self.now + ms, self.count), call.id);
+                self.timers.insert((self.now.saturating_add(ms), self.count), call.id);
+                return false;
             }
+            "monotonic_ms" | "elapsed" => vm.complete(call.id, Ok(Value::Int(self.now))),
+            "now_ms" => vm.complete(call.id, Ok(Value::Int(1_700_000_000_000 + self.now))),
+            "is_stdout_tty" => vm.complete(call.id, Ok(Value::Bool(false))),
             other => vm.complete(call.id, Err(Fault::thrown(format!("{other}: there is no host for it")))),
         }
+        true
     }
 
     /// Lets time pass until the first call is due.

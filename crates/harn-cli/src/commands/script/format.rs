@@ -1,13 +1,12 @@
 //! `harn fmt`: scripts in their usual form.
 
-use std::fs;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use harn_lang::problem::Severity;
 
 use super::diagnostic::Diagnostic;
-use super::files::{read, scripts};
+use super::files::{read, replace, scripts};
 use crate::args::FormatArgs;
 use crate::commands::say;
 
@@ -22,13 +21,15 @@ pub fn format(args: &FormatArgs) -> Result<ExitCode> {
                 say(format_args!("{} would change", file.display()));
             }
             Ok(formatted) => {
-                fs::write(&file, formatted)
+                replace(&file, &formatted)
                     .with_context(|| format!("{} cannot be written", file.display()))?;
             }
             Err(errors) => {
                 is_fine = false;
                 for error in errors {
-                    let notes = error.help.iter().map(|help| format!("help: {help}")).collect();
+                    let mut notes: Vec<String> =
+                        error.help.iter().map(|help| format!("help: {help}")).collect();
+                    notes.push("see: harn explain syntax".to_owned());
                     Diagnostic {
                         severity: Severity::Error,
                         message: &error.message,

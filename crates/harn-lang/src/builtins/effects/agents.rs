@@ -15,12 +15,12 @@ pub static SESSIONS: Group = Group {
         ),
         effect("agent_session_current_id", "", "string|nil", "The session of the running agent, or nil."),
         effect("agent_session_exists", "id", "bool", "Whether there is a session."),
-        effect("agent_session_fork", "src, dst?", "string", "A copy of a session."),
+        effect("agent_session_fork", "src, dst?", "string", "Copies a session and gives the id of the copy."),
         effect(
             "agent_session_fork_at",
             "src, keep_first, dst?",
             "string",
-            "A copy of the start of a session.",
+            "Copies the first messages of a session and gives the id of the copy.",
         ),
         effect("agent_session_inject", "id, message", "nil", "Adds a message to a session."),
         effect("agent_session_length", "id", "int", "How many messages a session has."),
@@ -39,12 +39,17 @@ pub static SESSIONS: Group = Group {
 pub static AGENTS: Group = Group {
     title: "Agents, workers",
     builtins: &[
-        effect("agent", "name, config?", "dict", "A named agent."),
-        effect("agent_config", "agent, prompt", "dict", "What an agent is asked with."),
+        effect("agent", "name, config?", "dict", "An agent with a name and its configuration."),
+        effect(
+            "agent_config",
+            "agent, prompt",
+            "dict",
+            "The options with which an agent is asked: its configuration and a prompt.",
+        ),
         effect("agent_name", "agent", "any", "The name of an agent."),
         effect("close_agent", "handle", "any", "Ends an agent."),
         effect("list_agents", "", "list", "The agents that run."),
-        effect("resume_agent", "id_or_snapshot_path", "dict", "Lets an agent go on that was stopped."),
+        effect("resume_agent", "id_or_snapshot_path", "dict", "Lets a stopped agent go on."),
         effect("send_input", "handle, task", "any", "Gives an agent something more to do."),
         effect("spawn_agent", "config", "any", "Starts an agent."),
         effect("sub_agent_run", "task, options?", "dict", "Has an agent do a task and waits for it."),
@@ -56,7 +61,7 @@ pub static AGENTS: Group = Group {
 pub static DAEMONS: Group = Group {
     title: "Daemons",
     builtins: &[
-        effect("daemon_resume", "path", "dict", "Lets a daemon go on that was stopped."),
+        effect("daemon_resume", "path", "dict", "Lets a stopped daemon go on."),
         effect("daemon_snapshot", "handle", "dict", "A daemon as it is now."),
         effect("daemon_spawn", "config", "dict", "Starts a daemon."),
         effect("daemon_stop", "handle", "dict", "Stops a daemon."),
@@ -65,13 +70,13 @@ pub static DAEMONS: Group = Group {
 };
 
 pub static FEEDBACK: Group = Group {
-    title: "llm/agent_config",
+    title: "Agent feedback",
     builtins: &[
         effect(
             "agent_inject_feedback",
             "session_id, kind, content",
             "nil",
-            "Tells a running agent something.",
+            "Adds a message to the conversation of a running agent.",
         ),
         effect("agent_subscribe", "id, cb", "nil", "Calls a function for the events of an agent."),
     ],

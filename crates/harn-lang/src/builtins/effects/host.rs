@@ -1,10 +1,10 @@
 //! The host itself: its events, rules and people.
 
-use super::super::{Group, effect, refused, vm};
+use super::super::{Group, effect, prelude, refused, vm};
 
-const NO_TRIGGERS: &str = "triggers belong to the server; configure them in `harn.toml`";
+const NO_TRIGGERS: &str = "triggers are not offered; let what notices the event start the program";
 const NO_CONNECTORS: &str = "connectors are not offered; call the service over HTTP or MCP";
-const NO_FLOW: &str = "flow invariants are not offered";
+const NO_FLOW: &str = "flow invariants are not offered; use `require` and `assert`";
 const NO_PROJECT: &str = "project scanning is not offered; read the files that matter";
 const NO_POSTGRES: &str = "databases are not offered; call a service over HTTP or MCP";
 const NO_VISION: &str = "reading text in images is not offered; give the image to a model";
@@ -55,8 +55,18 @@ pub static HOST: Group = Group {
         ),
         effect("host_mock_calls", "", "list", "The calls that were answered by `host_mock`."),
         effect("host_mock_clear", "", "nil", "Ends all `host_mock`."),
-        effect("host_mock_pop_scope", "", "nil", "Goes back to the answers before `host_mock_push_scope`."),
-        effect("host_mock_push_scope", "", "nil", "From here on, other answers are given."),
+        effect(
+            "host_mock_pop_scope",
+            "",
+            "nil",
+            "Ends a scope: the answers are those from before `host_mock_push_scope`.",
+        ),
+        effect(
+            "host_mock_push_scope",
+            "",
+            "nil",
+            "Starts a scope of answers of its own; `host_mock_pop_scope` ends it.",
+        ),
         effect("host_tool_call", "name, args", "any", "Calls a tool of the host."),
         effect("host_tool_list", "", "list", "The tools of the host."),
     ],
@@ -66,9 +76,14 @@ pub static COMMANDS: Group = Group {
     title: "Command policy",
     builtins: &[
         effect("command_llm_risk_scan", "ctx, options?", "dict", "Asks a model how risky a command is."),
-        effect("command_policy", "config", "dict", "A rule for commands."),
-        effect("command_policy_pop", "", "nil", "Ends the rule that was set last."),
-        effect("command_policy_push", "policy", "nil", "Sets a rule for commands."),
+        effect("command_policy", "config", "dict", "A rule for commands, out of a dict."),
+        effect("command_policy_pop", "", "nil", "Ends the rule that was put in force last."),
+        effect(
+            "command_policy_push",
+            "policy",
+            "nil",
+            "Puts a rule for commands in force, until `command_policy_pop`.",
+        ),
         effect("command_result_scan", "ctx", "dict", "What is risky about the result of a command."),
         effect("command_risk_scan", "ctx", "dict", "How risky a command is."),
     ],
@@ -77,13 +92,13 @@ pub static COMMANDS: Group = Group {
 pub static TRACING: Group = Group {
     title: "Tracing",
     builtins: &[
-        vm("enable_tracing", "enabled?", "nil", "Whether spans are recorded."),
+        vm("enable_tracing", "enabled?", "nil", "Switches the recording of spans on or off."),
         effect("llm_info", "", "dict", "Which model and provider are used."),
-        effect("llm_usage", "", "dict", "How many tokens were used."),
-        vm("trace_end", "span", "nil", "Ends a span."),
+        effect("llm_usage", "", "dict", "How many tokens this run has used."),
+        prelude("trace_end", "span", "nil", "Ends a span."),
         vm("trace_id", "", "string|nil", "The id of the trace, or nil."),
         vm("trace_spans", "", "list", "The spans that were recorded."),
-        vm("trace_start", "name", "dict", "Starts a span."),
+        prelude("trace_start", "name", "dict", "Starts a span."),
         vm("trace_summary", "", "string", "The spans that were recorded, as text."),
     ],
 };
@@ -98,7 +113,7 @@ pub static PEOPLE: Group = Group {
             "any",
             "Does something once enough people approve.",
         ),
-        effect("escalate_to", "role, reason", "dict", "Hands a matter to someone in a role."),
+        effect("escalate_to", "role, reason", "dict", "Hands a matter to a person in a role."),
         effect("request_approval", "action, options?", "dict", "Asks for an approval and waits for it."),
     ],
 };
@@ -113,13 +128,18 @@ pub static WAITPOINTS: Group = Group {
             "dict",
             "Completes a waitpoint with a value.",
         ),
-        effect("waitpoint_create", "id_or_options?", "dict", "Makes a waitpoint."),
+        effect(
+            "waitpoint_create",
+            "id_or_options?",
+            "dict",
+            "Makes a waitpoint: something that a program waits for and another completes.",
+        ),
         effect("waitpoint_wait", "waitpoints, options?", "dict", "Waits for one or several waitpoints."),
     ],
 };
 
 pub static CONNECTORS: Group = Group {
-    title: "Connectors",
+    title: "Secrets, metrics, connectors",
     builtins: &[
         refused(
             "connector_call",
@@ -128,9 +148,14 @@ pub static CONNECTORS: Group = Group {
             "Calls a method of a service.",
             NO_CONNECTORS,
         ),
-        effect("event_log_emit", "topic, kind, payload, headers?", "any", "Adds an event to the log."),
-        effect("metrics_inc", "name, amount?", "any", "Adds to a counter."),
-        effect("secret_get", "secret_id", "any", "A secret by its id."),
+        effect(
+            "event_log_emit",
+            "topic, kind, payload, headers?",
+            "any",
+            "Adds an event to the log of events.",
+        ),
+        effect("metrics_inc", "name, amount?", "any", "Adds 1, or another amount, to a counter."),
+        effect("secret_get", "secret_id", "any", "A secret of the host by its id."),
     ],
 };
 
@@ -200,17 +225,17 @@ pub static POSTGRES: Group = Group {
 };
 
 pub static ASSEMBLE: Group = Group {
-    title: "assemble",
+    title: "Context assembly",
     builtins: &[effect("assemble_context", "options", "dict", "A context for a model out of artifacts.")],
 };
 
 pub static EGRESS: Group = Group {
-    title: "egress",
-    builtins: &[effect("egress_policy", "config", "dict", "Which addresses a program may reach.")],
+    title: "Egress",
+    builtins: &[effect("egress_policy", "config", "dict", "Says which addresses the program may reach.")],
 };
 
 pub static EVENT_LOG: Group = Group {
-    title: "event_log",
+    title: "Event log",
     builtins: &[
         effect(
             "event_log.emit",
@@ -224,12 +249,12 @@ pub static EVENT_LOG: Group = Group {
 };
 
 pub static PENDING: Group = Group {
-    title: "hitl_read",
+    title: "Pending questions",
     builtins: &[effect("hitl_pending", "filters?", "any", "The questions to people that are open.")],
 };
 
 pub static MONITORS: Group = Group {
-    title: "monitors",
+    title: "Monitors",
     builtins: &[refused(
         "monitor_wait_for_native",
         "options",
@@ -240,7 +265,7 @@ pub static MONITORS: Group = Group {
 };
 
 pub static ENRICH: Group = Group {
-    title: "project_enrich",
+    title: "Project enrichment",
     builtins: &[refused(
         "project_enrich_native",
         "path, options",
@@ -251,11 +276,11 @@ pub static ENRICH: Group = Group {
 };
 
 pub static REVIEW: Group = Group {
-    title: "review",
+    title: "Review",
     builtins: &[effect("self_review", "diff, rubric?, max_rounds?", "dict", "Has a model review changes.")],
 };
 
 pub static VISION: Group = Group {
-    title: "vision",
+    title: "Vision",
     builtins: &[refused("vision_ocr", "image, options?", "dict", "The text in an image.", NO_VISION)],
 };

@@ -2,18 +2,18 @@
 
 use super::super::{Group, effect, pure, refused, responses};
 
-const NO_SERVER: &str = "programs cannot open ports; `harn serve` serves what a program offers";
+const NO_SERVER: &str = "servers are not offered: a program cannot open ports";
 
 pub static CLIENT: Group = Group {
     title: "HTTP client",
     builtins: &[
         effect("http_delete", "url, options?", "dict", "Sends a DELETE request."),
-        effect("http_download", "url, dst_path, options?", "dict", "Writes what an address gives to a file."),
+        effect("http_download", "url, dst_path, options?", "dict", "Saves the body of a response in a file."),
         effect("http_get", "url, options?", "dict", "Sends a GET request."),
         effect("http_patch", "url, body, options?", "dict", "Sends a PATCH request."),
         effect("http_post", "url, body, options?", "dict", "Sends a POST request."),
         effect("http_put", "url, body, options?", "dict", "Sends a PUT request."),
-        effect("http_request", "method, url, options?", "dict", "Sends a request."),
+        effect("http_request", "method, url, options?", "dict", "Sends a request with any method."),
         effect("http_session", "options?", "string", "Opens a session that keeps cookies and connections."),
         effect("http_session_close", "session", "bool", "Closes a session."),
         effect(

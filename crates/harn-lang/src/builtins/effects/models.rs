@@ -1,28 +1,58 @@
 //! Models, conversations with them, and what they cost.
 
-use super::super::{Group, effect};
+use super::super::{Group, effect, prelude};
 
 pub static MCP: Group = Group {
     title: "MCP client",
     builtins: &[
-        effect("mcp_call", "client, name, arguments?", "any", "Calls a tool of a server."),
-        effect("mcp_connect", "command, args?", "any", "Starts a server and connects to it."),
+        effect(
+            "mcp_call",
+            "client, name, arguments?",
+            "any",
+            "Calls a tool of a server: gives its text, a list of content blocks, or nil; throws if the tool reports an error.",
+        ),
+        effect("mcp_connect", "command, args?", "any", "Starts a server as a process and connects to it."),
         effect("mcp_disconnect", "client", "nil", "Ends the connection to a server."),
         effect(
             "mcp_ensure_active",
             "name",
             "any",
-            "Connects to a configured server if that has not happened yet.",
+            "Connects to a configured server unless it is connected, and keeps it so until `mcp_release`.",
         ),
-        effect("mcp_get_prompt", "client, name, arguments?", "dict", "A prompt of a server."),
+        effect(
+            "mcp_get_prompt",
+            "client, name, arguments?",
+            "dict",
+            "A prompt of a server with its arguments filled in.",
+        ),
         effect("mcp_list_prompts", "client", "list", "The prompts of a server."),
         effect("mcp_list_resource_templates", "client", "any", "The resource templates of a server."),
         effect("mcp_list_resources", "client", "list", "The resources of a server."),
-        effect("mcp_list_tools", "client", "list", "The tools of a server."),
-        effect("mcp_read_resource", "client, uri", "any", "A resource of a server."),
-        effect("mcp_registry_status", "", "list", "Which configured servers are connected."),
-        effect("mcp_release", "name", "nil", "Says that a configured server is no longer needed."),
-        effect("mcp_server_card", "name_or_url_or_path", "dict", "What a server says about itself."),
+        effect(
+            "mcp_list_tools",
+            "client",
+            "list",
+            "The tools of a server, each with the name of the server in `_mcp_server`.",
+        ),
+        effect("mcp_read_resource", "client, uri", "any", "The content of a resource of a server."),
+        effect(
+            "mcp_registry_status",
+            "",
+            "list",
+            "The configured servers: `name`, `lazy`, `active` and `ref_count`.",
+        ),
+        effect(
+            "mcp_release",
+            "name",
+            "nil",
+            "Says that a configured server is no longer needed; the last one to do so disconnects it.",
+        ),
+        effect(
+            "mcp_server_card",
+            "name_or_url_or_path",
+            "dict",
+            "The card of a server by its configured name, its address or a file; needs no connection.",
+        ),
         effect("mcp_server_info", "client", "dict", "The name of a server and whether it is connected."),
     ],
 };
@@ -30,10 +60,20 @@ pub static MCP: Group = Group {
 pub static MCP_SERVER: Group = Group {
     title: "MCP server",
     builtins: &[
-        effect("mcp_prompt", "config", "nil", "Offers a prompt to clients."),
-        effect("mcp_resource", "config", "nil", "Offers a resource to clients."),
-        effect("mcp_resource_template", "config", "nil", "Offers resources of one form to clients."),
-        effect("mcp_serve", "registry", "any", "Offers the tools of a registry to clients."),
+        effect(
+            "mcp_prompt",
+            "config",
+            "nil",
+            "Offers a prompt to clients: `name`, `description`, `arguments` and a `handler`.",
+        ),
+        effect("mcp_resource", "config", "nil", "Offers a resource to clients: `uri`, `name` and `text`."),
+        effect(
+            "mcp_resource_template",
+            "config",
+            "nil",
+            "Offers the resources of a `uri_template` to clients, made by a `handler`.",
+        ),
+        effect("mcp_serve", "registry", "any", "The same as `mcp_tools`."),
         effect("mcp_tools", "registry", "any", "Offers the tools of a registry to clients."),
     ],
 };
@@ -48,13 +88,18 @@ pub static LLM: Group = Group {
             "Has a model work on a task with tools until it is done.",
         ),
         effect("agent_trace", "", "list", "What happened in the agent loops of this run."),
-        effect("agent_trace_summary", "", "dict", "How much happened in the agent loops of this run."),
-        effect("llm_call", "prompt, system?, options?", "dict", "Asks a model."),
+        effect("agent_trace_summary", "", "dict", "The agent loops of this run in numbers."),
+        effect(
+            "llm_call",
+            "prompt, system?, options?",
+            "dict",
+            "Asks a model; the answer has `text`, `data`, `model`, `provider` and the tokens used.",
+        ),
         effect(
             "llm_call_safe",
             "prompt, system?, options?",
             "dict",
-            "Asks a model and gives an error as a value.",
+            "Asks a model; an error is given as a value, not thrown.",
         ),
         effect(
             "llm_call_structured",
@@ -72,30 +117,40 @@ pub static LLM: Group = Group {
             "llm_call_structured_safe",
             "prompt, schema, options?",
             "dict",
-            "Asks a model for a value that fits a schema and gives an error as a value.",
+            "Asks a model for a value that fits a schema; an error is given as a value, not thrown.",
         ),
         effect(
             "llm_completion",
             "prefix, suffix?, system?, options?",
             "dict",
-            "Has a model continue a text.",
+            "Has a model continue a text, or fill the gap between two.",
         ),
         effect("llm_mock", "response", "nil", "Answers the next question to a model without asking it."),
         effect("llm_mock_calls", "", "list", "The questions that were answered by `llm_mock`."),
         effect("llm_mock_clear", "", "nil", "Ends all `llm_mock`."),
-        effect("llm_mock_pop_scope", "", "nil", "Goes back to the answers before `llm_mock_push_scope`."),
-        effect("llm_mock_push_scope", "", "nil", "From here on, other answers are given."),
+        effect(
+            "llm_mock_pop_scope",
+            "",
+            "nil",
+            "Ends a scope: the answers are those from before `llm_mock_push_scope`.",
+        ),
+        effect(
+            "llm_mock_push_scope",
+            "",
+            "nil",
+            "Starts a scope of answers of its own; `llm_mock_pop_scope` ends it.",
+        ),
         effect(
             "llm_stream",
             "prompt, system?, options?",
             "any",
-            "Asks a model and gives its answer in pieces.",
+            "Asks a model and gives a channel with the pieces of its answer.",
         ),
-        effect(
+        prelude(
             "with_rate_limit",
             "provider, fn, options?",
             "any",
-            "Calls a function as often as a provider allows.",
+            "Calls a function, and again after a while if the provider says that it was called too often.",
         ),
     ],
 };
@@ -103,21 +158,21 @@ pub static LLM: Group = Group {
 pub static CONVERSATION: Group = Group {
     title: "Conversation, transcripts",
     builtins: &[
-        effect("add_assistant", "messages, content", "any", "Messages with one more of the assistant."),
+        effect("add_assistant", "messages, content", "any", "Messages with one more from the assistant."),
         effect("add_message", "messages, role, content", "any", "Messages with one more."),
-        effect("add_system", "messages, content", "any", "Messages with one more of the system."),
+        effect("add_system", "messages, content", "any", "Messages with one more from the system."),
         effect(
             "add_tool_result",
             "messages, tool_use_id, content",
             "any",
             "Messages with the result of a tool.",
         ),
-        effect("add_user", "messages, content", "any", "Messages with one more of the user."),
-        effect("conversation", "", "list", "No messages yet."),
+        effect("add_user", "messages, content", "any", "Messages with one more from the user."),
+        effect("conversation", "", "list", "A list of messages without any."),
         effect("transcript", "metadata?", "dict", "A transcript without messages."),
-        effect("transcript_abandon", "transcript", "dict", "A transcript that is given up."),
+        effect("transcript_abandon", "transcript", "dict", "A transcript marked as given up."),
         effect("transcript_add_asset", "transcript, asset", "dict", "A transcript with one more file."),
-        effect("transcript_archive", "transcript", "dict", "A transcript that is put away."),
+        effect("transcript_archive", "transcript", "dict", "A transcript marked as archived."),
         effect("transcript_assets", "transcript", "list", "The files of a transcript."),
         effect("transcript_events", "transcript", "list", "The events of a transcript."),
         effect("transcript_export", "transcript", "string", "A transcript as JSON."),
@@ -129,7 +184,12 @@ pub static CONVERSATION: Group = Group {
         ),
         effect("transcript_from_messages", "messages_or_transcript", "dict", "A transcript of messages."),
         effect("transcript_id", "transcript", "string", "The id of a transcript."),
-        effect("transcript_import", "json_text", "any", "The transcript that JSON says."),
+        effect(
+            "transcript_import",
+            "json_text",
+            "any",
+            "The transcript in a JSON text that `transcript_export` gave.",
+        ),
         effect("transcript_messages", "transcript", "list", "The messages of a transcript."),
         effect("transcript_render_full", "transcript", "string", "All of a transcript as text."),
         effect(
@@ -139,7 +199,7 @@ pub static CONVERSATION: Group = Group {
             "What a user sees of a transcript as text.",
         ),
         effect("transcript_reset", "options?", "dict", "A transcript that starts anew."),
-        effect("transcript_resume", "transcript", "dict", "A transcript that goes on."),
+        effect("transcript_resume", "transcript", "dict", "A transcript marked as going on."),
         effect(
             "transcript_summarize",
             "transcript, options?",
@@ -160,7 +220,12 @@ pub static CONFIGURATION: Group = Group {
         effect("llm_known_models", "", "list", "The models that are known."),
         effect("llm_model_info", "model", "dict", "What is known about a model."),
         effect("llm_model_tier", "model_id", "string", "How capable a model is."),
-        effect("llm_pick_model", "target, options?", "dict", "A model for a purpose."),
+        effect(
+            "llm_pick_model",
+            "target, options?",
+            "dict",
+            "A model for a purpose, out of those that are available.",
+        ),
         effect("llm_provider_catalog", "", "dict", "All providers and their models."),
         effect("llm_providers", "", "list", "The providers that are known."),
         effect(
@@ -169,11 +234,26 @@ pub static CONFIGURATION: Group = Group {
             "string|nil",
             "The model of a provider for checking results.",
         ),
-        effect("llm_rate_limit", "provider, options?", "any", "How often a provider may be asked."),
+        effect(
+            "llm_rate_limit",
+            "provider, options?",
+            "any",
+            "Sets or tells how often a provider may be asked.",
+        ),
         effect("llm_resolve_model", "alias", "dict", "The model that an alias stands for."),
         effect("provider_capabilities", "provider, model", "dict", "What a model of a provider can do."),
-        effect("provider_capabilities_clear", "", "bool", "Forgets what was said about capabilities."),
-        effect("provider_capabilities_install", "toml_src", "bool", "Says what models can do."),
+        effect(
+            "provider_capabilities_clear",
+            "",
+            "bool",
+            "Forgets what `provider_capabilities_install` said.",
+        ),
+        effect(
+            "provider_capabilities_install",
+            "toml_src",
+            "bool",
+            "Reads from TOML text what models can do.",
+        ),
         effect("provider_register", "config", "bool", "Adds a provider."),
     ],
 };
@@ -181,7 +261,7 @@ pub static CONFIGURATION: Group = Group {
 pub static COST: Group = Group {
     title: "LLM cost",
     builtins: &[
-        effect("llm_budget", "max_cost", "nil", "How much models may cost from now on."),
+        effect("llm_budget", "max_cost", "nil", "Sets how much models may cost from now on."),
         effect("llm_budget_remaining", "", "any", "How much models may still cost."),
         effect("llm_cost", "model, input_tokens, output_tokens", "float", "What a number of tokens costs."),
         effect("llm_session_cost", "", "dict", "What models have cost so far."),
@@ -189,7 +269,7 @@ pub static COST: Group = Group {
 };
 
 pub static STATS: Group = Group {
-    title: "llm/transcript_stats",
+    title: "Transcript statistics",
     builtins: &[
         effect(
             "transcript_events_by_kind",
@@ -202,11 +282,6 @@ pub static STATS: Group = Group {
 };
 
 pub static COMPACT: Group = Group {
-    title: "transcript_compact",
-    builtins: &[effect(
-        "transcript_compact",
-        "transcript, options?",
-        "dict",
-        "A transcript that takes less room.",
-    )],
+    title: "Transcript compaction",
+    builtins: &[effect("transcript_compact", "transcript, options?", "dict", "A transcript made shorter.")],
 };

@@ -4,15 +4,15 @@ use super::super::{Cx, Group, args, effect, pure, refused};
 use crate::fault::Fault;
 use crate::value::Value;
 
-const NO_EVALS: &str = "evaluations are run by `harn eval`, not by programs";
+const NO_EVALS: &str = "evaluations are not offered; compare with `assert_eq` in a test";
 
 pub static WORKFLOWS: Group = Group {
     title: "Workflows",
     builtins: &[
         effect("clear_tool_hooks", "", "nil", "Removes all hooks around tools."),
-        effect("estimate_tokens", "messages", "int", "About how many tokens messages have."),
+        effect("estimate_tokens", "messages", "int", "About how many tokens some messages have."),
         effect("microcompact", "text, max_chars?", "string", "A text shortened in its middle."),
-        effect("register_tool_hook", "config", "nil", "Adds what happens before and after a tool is called."),
+        effect("register_tool_hook", "config", "nil", "Has functions called before and after a tool."),
         effect(
             "select_artifacts_adaptive",
             "artifacts, policy",
@@ -73,14 +73,14 @@ pub static MESSAGES: Group = Group {
     builtins: &[
         effect("continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
         effect("workflow.continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
-        effect("workflow.pause", "target", "dict", "Stops a workflow for a while."),
+        effect("workflow.pause", "target", "dict", "Halts a workflow until `workflow.resume`."),
         effect(
             "workflow.publish_query",
             "target, name, value?",
             "dict",
             "Sets what a query of a workflow answers.",
         ),
-        effect("workflow.query", "target, name", "any", "Asks a workflow something."),
+        effect("workflow.query", "target, name", "any", "What a workflow published under a name."),
         effect("workflow.receive", "target", "dict|nil", "The next message to a workflow, or nil."),
         effect(
             "workflow.respond_update",
@@ -88,9 +88,14 @@ pub static MESSAGES: Group = Group {
             "dict",
             "Answers an update of a workflow.",
         ),
-        effect("workflow.resume", "target", "dict", "Lets a workflow go on."),
-        effect("workflow.signal", "target, name, payload?", "dict", "Tells a workflow something."),
-        effect("workflow.status", "target", "dict", "How a workflow is."),
+        effect("workflow.resume", "target", "dict", "Lets a halted workflow go on."),
+        effect(
+            "workflow.signal",
+            "target, name, payload?",
+            "dict",
+            "Sends a workflow a message and does not wait.",
+        ),
+        effect("workflow.status", "target", "dict", "Whether a workflow runs, waits or has ended."),
         effect(
             "workflow.update",
             "target, name, payload?, options?",
@@ -103,32 +108,87 @@ pub static MESSAGES: Group = Group {
 pub static RECORDS: Group = Group {
     title: "Records, artifacts, evals",
     builtins: &[
-        effect("artifact", "payload", "dict", "An artifact."),
-        effect("artifact_apply_intent", "target, intent, extra?", "dict", "The wish to apply something."),
-        effect("artifact_command_result", "command, output, extra?", "dict", "What a command printed."),
+        effect(
+            "artifact",
+            "payload",
+            "dict",
+            "An artifact: a piece of content with a kind, a title and where it came from.",
+        ),
+        effect(
+            "artifact_apply_intent",
+            "target, intent, extra?",
+            "dict",
+            "An artifact that says what is to be applied.",
+        ),
+        effect(
+            "artifact_command_result",
+            "command, output, extra?",
+            "dict",
+            "An artifact of what a command printed.",
+        ),
         effect("artifact_context", "artifacts, policy?", "string", "Artifacts as text for a model."),
         effect("artifact_derive", "parent, kind, extra?", "dict", "An artifact made from another."),
         effect(
             "artifact_diff",
             "path, before, after, extra?",
             "dict",
-            "What differs between two versions of a file.",
+            "An artifact of the difference between two versions of a file.",
         ),
-        effect("artifact_diff_review", "target, summary?, extra?", "dict", "A review of changes."),
-        effect("artifact_editor_selection", "path, text, extra?", "dict", "A part of a file."),
-        effect("artifact_git_diff", "diff_text, extra?", "dict", "Changes as Git writes them."),
-        effect("artifact_patch_proposal", "target, patch, extra?", "dict", "Proposed changes."),
-        effect("artifact_review_decision", "target, decision, extra?", "dict", "What a review decided."),
+        effect(
+            "artifact_diff_review",
+            "target, summary?, extra?",
+            "dict",
+            "An artifact of a review of changes.",
+        ),
+        effect(
+            "artifact_editor_selection",
+            "path, text, extra?",
+            "dict",
+            "An artifact of a part of a file that a person selected.",
+        ),
+        effect(
+            "artifact_git_diff",
+            "diff_text, extra?",
+            "dict",
+            "An artifact of changes as Git writes them.",
+        ),
+        effect(
+            "artifact_patch_proposal",
+            "target, patch, extra?",
+            "dict",
+            "An artifact of proposed changes.",
+        ),
+        effect(
+            "artifact_review_decision",
+            "target, decision, extra?",
+            "dict",
+            "An artifact of what a review decided.",
+        ),
         effect("artifact_select", "artifacts, policy?", "list", "The artifacts that fit a policy."),
-        effect("artifact_test_result", "title, text, extra?", "dict", "What a test said."),
-        effect("artifact_verification_bundle", "title, checks, extra?", "dict", "Several checks."),
-        effect("artifact_verification_result", "title, text, extra?", "dict", "What a check said."),
-        effect("artifact_workspace_file", "path, content, extra?", "dict", "A file of the workspace."),
+        effect("artifact_test_result", "title, text, extra?", "dict", "An artifact of what a test said."),
+        effect(
+            "artifact_verification_bundle",
+            "title, checks, extra?",
+            "dict",
+            "An artifact of several checks.",
+        ),
+        effect(
+            "artifact_verification_result",
+            "title, text, extra?",
+            "dict",
+            "An artifact of what a check said.",
+        ),
+        effect(
+            "artifact_workspace_file",
+            "path, content, extra?",
+            "dict",
+            "An artifact of a file of the workspace.",
+        ),
         effect(
             "artifact_workspace_snapshot",
             "paths, summary?, extra?",
             "dict",
-            "Several files of the workspace.",
+            "An artifact of several files of the workspace.",
         ),
         effect("context_pack_manifest", "payload", "dict", "A description of a pack of context."),
         effect(
@@ -161,7 +221,7 @@ pub static RECORDS: Group = Group {
             eval_suite_manifest,
         ),
         refused("eval_suite_run", "manifest", "dict", "Runs an evaluation suite.", NO_EVALS),
-        effect("friction_clear", "", "nil", "Forgets what went badly."),
+        effect("friction_clear", "", "nil", "Forgets the records of what went badly."),
         refused(
             "friction_eval_fixture",
             "fixture",
@@ -169,9 +229,14 @@ pub static RECORDS: Group = Group {
             "An evaluation out of what went badly.",
             NO_EVALS,
         ),
-        effect("friction_event", "payload", "dict", "Something that went badly."),
-        effect("friction_events", "", "list", "What went badly."),
-        effect("friction_record", "payload, options?", "dict", "Notes that something went badly."),
+        effect("friction_event", "payload", "dict", "A record of something that went badly, not yet kept."),
+        effect("friction_events", "", "list", "The records of what went badly."),
+        effect(
+            "friction_record",
+            "payload, options?",
+            "dict",
+            "Keeps a record of something that went badly.",
+        ),
         effect("handoff", "value", "dict", "What one agent hands to another."),
         effect("handoff_context", "value", "string", "What one agent hands to another, as text."),
         effect("load_run_tree", "path", "dict", "A recorded run with those that it started."),

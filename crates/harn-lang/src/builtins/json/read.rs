@@ -1,11 +1,14 @@
 //! From JSON, YAML and TOML to values, paid for while they grow.
 
+use std::sync::Arc;
+
+use hashbrown::HashSet;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::super::Cx;
 use super::super::args::key;
 use crate::fault::Fault;
-use crate::value::{Dict, Value};
+use crate::value::{Dict, Text, Value, Wanted};
 
 /// How deep what is read may be nested.
 const MAX_DEPTH: usize = 128;
@@ -17,7 +20,8 @@ pub fn json(cx: &mut Cx<'_>, text: &str) -> Read {
     cx.work(text.len());
     let mut fault = None;
     let mut source = serde_json::Deserializer::from_str(text);
-    let read = Seed { cx, fault: &mut fault, depth: 0 }.deserialize(&mut source);
+    let read = Seed { cx, fault: &mut fault, keys: &mut Keys::default(), is_key: false, depth: 0 }
+        .deserialize(&mut source);
     let read = read.and_then(|value| source.end().map(|()| value));
     told(read, fault)
 }
@@ -28,11 +32,26 @@ pub fn yaml(cx: &mut Cx<'_>, text: &str) -> Read {
         return Ok(Ok(Value::Nil));
     }
     let mut fault = None;
-    let options = serde_saphyr::options! { with_snippet: false };
+    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |source| {
-        Seed { cx, fault: &mut fault, depth: 0 }.deserialize(source)
+        Seed { cx, fault: &mut fault, keys: &mut Keys::default(), is_key: false, depth: 0 }
+            .deserialize(source)
     });
-    told(read, fault)
+    Ok(told(read, fault)?.map_err(|error| plainly(&error)))
+}
+
+/// Without advice for those who call the reader from Rust.
+fn plainly(error: &str) -> String {
+    if error.starts_with("budget breached") {
+        return "the document has too many parts".to_owned();
+    }
+    error
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
+        .replace(
+            "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+            "more than one document",
+        )
+        .replace("rejected by the configured policy", "is not taken")
 }
 
 pub fn toml(cx: &mut Cx<'_>, text: &str) -> Read {
@@ -42,7 +61,8 @@ pub fn toml(cx: &mut Cx<'_>, text: &str) -> Read {
         Ok(source) => source,
         Err(error) => return Ok(Err(error.message().to_owned())),
     };
-    let read = Seed { cx, fault: &mut fault, depth: 0 }.deserialize(source);
+    let read = Seed { cx, fault: &mut fault, keys: &mut Keys::default(), is_key: false, depth: 0 }
+        .deserialize(source);
     told(read, fault)
 }
 
@@ -56,7 +76,27 @@ fn told<E: std::fmt::Display>(read: Result<Value, E>, fault: Option<Fault>) -> R
 struct Seed<'s, 'm> {
     cx: &'s mut Cx<'m>,
     fault: &'s mut Option<Fault>,
+    keys: &'s mut Keys,
+    is_key: bool,
     depth: usize,
+}
+
+/// The keys that were read: those that come again are the same texts.
+#[derive(Default)]
+struct Keys(HashSet<Arc<Text>>);
+
+impl Keys {
+    fn text(&mut self, name: &str) -> Arc<Text> {
+        if let Some(known) = self.0.get(&Wanted(name)) {
+            return Arc::clone(known);
+        }
+        let text = key(name);
+        // Where every key is another, remembering them is of no use.
+        if self.0.len() < 256 {
+            self.0.insert(Arc::clone(&text));
+        }
+        text
+    }
 }
 
 impl<'m> Seed<'_, 'm> {
@@ -73,7 +113,8 @@ impl<'m> Seed<'_, 'm> {
             return Err(E::custom(format!("nested more than {MAX_DEPTH} deep")));
         }
         self.charge(16)?;
-        Ok(Seed { cx: &mut *self.cx, fault: &mut *self.fault, depth: self.depth + 1 })
+        let (cx, fault, keys) = (&mut *self.cx, &mut *self.fault, &mut *self.keys);
+        Ok(Seed { cx, fault, keys, is_key: false, depth: self.depth + 1 })
     }
 }
 
@@ -133,7 +174,10 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
 
     fn visit_str<E: Error>(mut self, value: &str) -> Result<Value, E> {
         self.charge(48 + value.len())?;
-        Ok(value.into())
+        match self.is_key {
+            true => Ok(Value::Str(self.keys.text(value))),
+            false => Ok(value.into()),
+        }
     }
 
     fn visit_bytes<E: Error>(mut self, value: &[u8]) -> Result<Value, E> {
@@ -153,10 +197,10 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut source: A) -> Result<Value, A::Error> {
         self.charge(48)?;
         let mut dict = Dict::new();
-        while let Some(name) = source.next_key_seed(self.inner()?)? {
+        while let Some(name) = source.next_key_seed(Seed { is_key: true, ..self.inner()? })? {
             let value = source.next_value_seed(self.inner()?)?;
-            let name = match &name {
-                Value::Str(text) => text.clone(),
+            let name = match name {
+                Value::Str(text) => text,
                 scalar if scalar.depth() == 0 => key(&scalar.to_string()),
                 _ => return Err(A::Error::custom("a key must be a text or a number")),
             };

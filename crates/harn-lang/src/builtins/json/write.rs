@@ -1,5 +1,7 @@
 //! From values to JSON, and to what YAML and TOML are written from.
 
+use std::borrow::Cow;
+
 use data_encoding::BASE64;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -31,20 +33,20 @@ fn text(cx: &mut Cx<'_>, value: &Value, level: Option<usize>) -> Result<String, 
 }
 
 /// What JSON can say, paid for. Functions and what lives in the VM are nil.
-pub enum Plain {
+pub enum Plain<'a> {
     Nil,
     Bool(bool),
     Int(i64),
     Float(f64),
-    Str(String),
-    List(Vec<Plain>),
-    Map(Vec<(String, Plain)>),
+    Str(Cow<'a, str>),
+    List(Vec<Plain<'a>>),
+    Map(Vec<(Cow<'a, str>, Plain<'a>)>),
 }
 
 /// How deep what is written may be nested: readers refuse more.
 const MAX_DEPTH: u16 = 128;
 
-pub fn plain(cx: &mut Cx<'_>, value: &Value) -> Result<Plain, Fault> {
+pub fn plain<'a>(cx: &mut Cx<'_>, value: &'a Value) -> Result<Plain<'a>, Fault> {
     if value.depth() > MAX_DEPTH {
         return Err(Fault::thrown(format!(
             "a value that is nested more than {MAX_DEPTH} deep cannot be written"
@@ -53,7 +55,7 @@ pub fn plain(cx: &mut Cx<'_>, value: &Value) -> Result<Plain, Fault> {
     plain_part(cx, value)
 }
 
-fn plain_part(cx: &mut Cx<'_>, value: &Value) -> Result<Plain, Fault> {
+fn plain_part<'a>(cx: &mut Cx<'_>, value: &'a Value) -> Result<Plain<'a>, Fault> {
     cx.charge(32)?;
     cx.work(8);
     Ok(match value {
@@ -62,49 +64,51 @@ fn plain_part(cx: &mut Cx<'_>, value: &Value) -> Result<Plain, Fault> {
         Value::Float(value) if value.is_finite() => Plain::Float(*value),
         Value::Str(text) => {
             cx.charge(text.as_str().len())?;
-            Plain::Str(text.as_str().to_owned())
+            Plain::Str(text.as_str().into())
         }
         Value::Bytes(bytes) => {
             cx.charge(bytes.len().saturating_mul(2))?;
             let text = BASE64.encode(bytes);
-            Plain::Map(vec![("$bytes_b64".to_owned(), Plain::Str(text))])
+            Plain::Map(vec![("$bytes_b64".into(), Plain::Str(text.into()))])
         }
         Value::List(list) => items(cx, list.iter())?,
         Value::Set(set) => items(cx, set.iter())?,
         Value::Range(_) => {
             let numbers = spread(cx, value)?;
-            items(cx, numbers.iter())?
+            cx.charge(numbers.len().saturating_mul(32))?;
+            cx.work(numbers.len().saturating_mul(8));
+            Plain::List(numbers.iter().map(|number| Plain::Int(number.as_int().unwrap_or(0))).collect())
         }
         Value::Pair(pair) => items(cx, [&pair.first, &pair.second].into_iter())?,
         Value::Dict(_) | Value::Struct(_) => {
             let mut map = Vec::new();
             for (key, value) in args::fields(value).into_iter().flat_map(|dict| dict.iter()) {
                 cx.charge(key.as_str().len() + 24)?;
-                map.push((key.as_str().to_owned(), plain_part(cx, value)?));
+                map.push((key.as_str().into(), plain_part(cx, value)?));
             }
             Plain::Map(map)
         }
         Value::Enum(value) if value.fields.is_empty() => {
-            Plain::Str(format!("{}.{}", value.name, value.variant))
+            Plain::Str(format!("{}.{}", value.name, value.variant).into())
         }
         Value::Enum(value) => Plain::Map(vec![
-            ("enum".to_owned(), Plain::Str(value.name.to_string())),
-            ("fields".to_owned(), items(cx, value.fields.iter())?),
-            ("variant".to_owned(), Plain::Str(value.variant.to_string())),
+            ("enum".into(), Plain::Str((&*value.name).into())),
+            ("fields".into(), items(cx, value.fields.iter())?),
+            ("variant".into(), Plain::Str((&*value.variant).into())),
         ]),
         Value::Nil | Value::Float(_) | Value::Closure(_) | Value::Builtin(_) | Value::Handle(_) => Plain::Nil,
     })
 }
 
-fn items<'a>(cx: &mut Cx<'_>, values: impl Iterator<Item = &'a Value>) -> Result<Plain, Fault> {
-    let mut items = Vec::new();
+fn items<'a>(cx: &mut Cx<'_>, values: impl Iterator<Item = &'a Value>) -> Result<Plain<'a>, Fault> {
+    let mut items = Vec::with_capacity(values.size_hint().0.min(1024));
     for value in values {
         items.push(plain_part(cx, value)?);
     }
     Ok(Plain::List(items))
 }
 
-impl Plain {
+impl Plain<'_> {
     /// TOML has no nil: keys and items without a value are left out.
     pub fn without_nil(self) -> Self {
         match self {
@@ -122,7 +126,7 @@ impl Plain {
     }
 }
 
-fn write(out: &mut Metered<'_, '_>, value: &Plain, level: Option<usize>) -> Result<(), Fault> {
+fn write(out: &mut Metered<'_, '_>, value: &Plain<'_>, level: Option<usize>) -> Result<(), Fault> {
     match value {
         Plain::Nil => out.push("null"),
         Plain::Bool(value) => out.push(if *value { "true" } else { "false" }),
@@ -176,6 +180,10 @@ fn new_line(out: &mut Metered<'_, '_>, level: usize) -> Result<(), Fault> {
 
 fn quote(out: &mut Metered<'_, '_>, text: &str) -> Result<(), Fault> {
     out.push("\"")?;
+    if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push(text)?;
+        return out.push("\"");
+    }
     let mut plain = 0;
     for (at, c) in text.char_indices() {
         let escaped = match c {
@@ -197,7 +205,7 @@ fn quote(out: &mut Metered<'_, '_>, text: &str) -> Result<(), Fault> {
     out.push("\"")
 }
 
-impl Serialize for Plain {
+impl Serialize for Plain<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Nil => out.serialize_none(),

@@ -117,7 +117,9 @@ impl Check<'_, '_> {
     }
 
     fn fixed(&mut self, value: &Value, schema: &Dict, path: &str) -> Result<(), Fault> {
-        args::weigh(self.cx, value)?;
+        if schema.has("const") || schema.has("enum") {
+            args::weigh(self.cx, value)?;
+        }
         if let Some(expected) = schema.get("const")
             && expected != value
         {
@@ -142,11 +144,11 @@ impl Check<'_, '_> {
             if let Some(least) =
                 rule(schema, &["min", "minimum"]).filter(|least| compare(value, least).is_lt())
             {
-                self.error(path, format!("expected at least {least}, got {value}"));
+                self.error(path, format!("expected at least {}, got {value}", least.display()));
             }
             if let Some(most) = rule(schema, &["max", "maximum"]).filter(|most| compare(value, most).is_gt())
             {
-                self.error(path, format!("expected at most {most}, got {value}"));
+                self.error(path, format!("expected at most {}, got {value}", most.display()));
             }
         }
         let (least, most, what) = match value {

@@ -43,7 +43,9 @@ impl Parser<'_> {
                 return Err(self.expected("}"));
             }
             arms.push(self.arm()?);
-            self.eat_sign(Sign::Comma);
+            if !self.eat_sign(Sign::Comma) {
+                self.eat_sign(Sign::Semicolon);
+            }
         }
     }
 
@@ -164,6 +166,7 @@ impl Parser<'_> {
                 return Err(self.expected("}"));
             }
             self.select_case(&mut select)?;
+            self.eat_sign(Sign::Semicolon);
         }
     }
 

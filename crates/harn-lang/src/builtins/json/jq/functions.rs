@@ -3,7 +3,7 @@
 use super::parse::Filter;
 use super::run::{Run, is_true};
 use crate::builtins::types::{length, spread};
-use crate::builtins::{args, json, math, order, strings};
+use crate::builtins::{args, json, math, order, regex, strings};
 use crate::fault::Fault;
 use crate::value::{Value, compare};
 
@@ -48,6 +48,9 @@ const ONE: &[&str] = &[
     "split",
     "startswith",
     "endswith",
+    "ltrimstr",
+    "rtrimstr",
+    "test",
     "sort_by",
     "unique_by",
     "group_by",
@@ -147,6 +150,7 @@ fn of_list(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fa
         "max" => math::first_extreme(&items, std::cmp::Ordering::Greater),
         "sort" => Value::list(order::sort(items)),
         "unique" => {
+            args::weigh(run.cx, input)?;
             let mut sorted = order::sort(items);
             sorted.dedup();
             Value::list(sorted)
@@ -244,6 +248,7 @@ fn by_key(run: &mut Run<'_, '_>, name: &str, filter: &Filter, input: &Value) -> 
     let mut keyed = Vec::new();
     for item in items(run, name, input)? {
         let key = run.run(filter, &item)?.into_iter().next().unwrap_or_default();
+        args::weigh(run.cx, &key)?;
         keyed.push((key, item));
     }
     let mut sorted = order::sort_by(keyed, |a, b| compare(&a.0, &b.0));
@@ -275,11 +280,24 @@ fn with_value(run: &mut Run<'_, '_>, name: &str, input: &Value, arg: &Value) -> 
         }
         ("has", _, Value::Str(key)) => args::fields(input).is_some_and(|dict| dict.has(key.as_str())).into(),
         ("contains", Value::List(list), Value::List(wanted)) => {
+            args::weigh(run.cx, input)?;
+            run.cx.work(list.len().saturating_mul(wanted.len()));
             wanted.iter().all(|item| list.contains(item)).into()
         }
         ("contains", Value::Str(text), Value::Str(part)) => text.as_str().contains(part.as_str()).into(),
         ("startswith", Value::Str(text), Value::Str(part)) => text.as_str().starts_with(part.as_str()).into(),
         ("endswith", Value::Str(text), Value::Str(part)) => text.as_str().ends_with(part.as_str()).into(),
+        ("ltrimstr" | "rtrimstr", Value::Str(text), Value::Str(part)) => {
+            let (text, part) = (text.as_str(), part.as_str());
+            let rest = if name == "ltrimstr" { text.strip_prefix(part) } else { text.strip_suffix(part) };
+            rest.map_or_else(|| input.clone(), Value::from)
+        }
+        ("ltrimstr" | "rtrimstr", _, _) => input.clone(),
+        ("test", Value::Str(text), Value::Str(pattern)) => {
+            let pattern = regex::compiled(run.cx, pattern.as_str(), "")?;
+            run.cx.work(text.as_str().len());
+            pattern.is_match(text.as_str()).into()
+        }
         ("split", Value::Str(text), Value::Str(separator)) => {
             return strings::parts(run.cx, text.as_str(), separator.as_str());
         }

@@ -19,6 +19,8 @@ pub enum Filter {
     Array(Option<Box<Filter>>),
     Object(Vec<(Filter, Filter)>),
     Call(String, Vec<Filter>),
+    /// Conditions with what they lead to, and what else.
+    If(Vec<(Filter, Filter)>, Option<Box<Filter>>),
 }
 
 /// How many parts a program may have: it bounds how deep its tree is.
@@ -253,6 +255,7 @@ impl Parser<'_> {
             "null" => return Ok(Filter::Literal(Value::Nil)),
             "true" => return Ok(Filter::Literal(Value::Bool(true))),
             "false" => return Ok(Filter::Literal(Value::Bool(false))),
+            "if" => return self.choice(),
             _ => {}
         }
         let mut args = Vec::new();
@@ -267,6 +270,21 @@ impl Parser<'_> {
             return Err(format!("unknown function {name}/{}", args.len()));
         }
         Ok(Filter::Call(name, args))
+    }
+
+    fn choice(&mut self) -> Result<Filter, String> {
+        let mut arms = Vec::new();
+        loop {
+            let condition = self.pipe()?;
+            self.expect("then")?;
+            arms.push((condition, self.pipe()?));
+            if !self.sign("elif") {
+                break;
+            }
+        }
+        let otherwise = if self.sign("else") { Some(Box::new(self.pipe()?)) } else { None };
+        self.expect("end")?;
+        Ok(Filter::If(arms, otherwise))
     }
 
     fn object(&mut self) -> Result<Filter, String> {

@@ -54,6 +54,7 @@ impl Run<'_, '_> {
             Filter::Array(Some(inner)) => vec![Value::list(self.run(inner, input)?)],
             Filter::Object(entries) => self.object(entries, input)?,
             Filter::Call(name, given) => super::functions::call(self, name, given, input)?,
+            Filter::If(arms, otherwise) => self.choose(arms, otherwise.as_deref(), input)?,
         };
         self.paid(outputs)
     }
@@ -69,6 +70,16 @@ impl Run<'_, '_> {
             outputs.extend(then(self, &value)?);
         }
         Ok(outputs)
+    }
+
+    fn choose(&mut self, arms: &[(Filter, Filter)], otherwise: Option<&Filter>, input: &Value) -> Outputs {
+        match (arms, otherwise) {
+            ([(condition, then), rest @ ..], _) => self.each(condition, input, |run, value| {
+                if is_true(value) { run.run(then, input) } else { run.choose(rest, otherwise, input) }
+            }),
+            ([], Some(otherwise)) => self.run(otherwise, input),
+            ([], None) => Ok(vec![input.clone()]),
+        }
     }
 
     fn each_pair(
@@ -115,7 +126,7 @@ impl Run<'_, '_> {
                 args::fields(value).and_then(|dict| dict.get(key.as_str()))
             }
             _ => {
-                let message = format!("cannot index {} with {index}", value.type_name());
+                let message = format!("cannot index {} with {}", value.type_name(), index.display());
                 return Err(self.error(message));
             }
         };
