@@ -57,6 +57,7 @@ pub static INTERNAL: Group = Group {
             },
         ),
         vm("__start", "closure, args, path, prints_now?", "any", "Starts a task under a path."),
+        vm("__mapped", "iter", "list|nil", "The source and the function of a `map` that has not begun."),
         vm("__has_failed", "task", "bool", "Whether a task has ended with an error."),
         vm("__take_output", "task", "nil", "Prints what a task has printed."),
         vm("__ask_to_end", "task", "nil", "Tells a task that it should end soon."),

@@ -24,6 +24,7 @@ impl Vm {
                 let prints = if arg(3).is_truthy() { Prints::Now } else { Prints::Later };
                 self.start_task(fibre, arg(0), args, path.into(), prints)?.into()
             }
+            "__mapped" => self.mapped(&arg(0)).into(),
             "__has_failed" => match &arg(0) {
                 Value::Handle(handle) => {
                     let task = self.objects.get(handle.id);

@@ -97,6 +97,25 @@ impl Vm {
         }
     }
 
+    /// The source and the function of a lazy `map` that has not begun, else nil. It keeps nothing between two items, so
+    /// whoever has these two can do its work.
+    pub(super) fn mapped(&self, iter: &Value) -> Value {
+        let Value::Handle(handle) = iter else { return Value::Nil };
+        let Some(Object::Generator(Generator { coroutine: Some(coroutine), is_done: false })) =
+            self.objects.get(handle.id)
+        else {
+            return Value::Nil;
+        };
+        match (coroutine.frames.as_slice(), coroutine.stack.as_slice()) {
+            ([Frame { function, pc: 0, .. }], [source, f, ..])
+                if self.program.prelude.get("__map") == Some(function) =>
+            {
+                Value::list(vec![source.clone(), f.clone()])
+            }
+            _ => Value::Nil,
+        }
+    }
+
     /// A generator gave a value: whoever asked for it goes on.
     #[inline(always)]
     pub(super) fn yielded(&mut self, fibre: &mut Fibre, value: Value) -> Flow {
