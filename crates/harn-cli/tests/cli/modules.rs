@@ -3,16 +3,7 @@
 use std::fs;
 
 use crate::kit::Project;
-
-fn project(files: &[(&str, &str)]) -> Project {
-    let project = Project::new();
-    for (name, text) in files {
-        let path = project.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    project
-}
+use crate::scripts::project;
 
 /// What the script says on standard error when it ends with an error.
 fn error(project: &Project, script: &str) -> String {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use harn_lang::builtins::dates;
 use harn_lang::value::Value;
 use harn_lang::vm::Call;
 use jiff::tz::TimeZone;
@@ -49,8 +48,7 @@ impl Clock {
             "elapsed" | "monotonic_ms" => {
                 Value::Int(self.pretended.unwrap_or_else(|| millis(self.started.elapsed())))
             }
-            "date_now" => dates::parts_of(&self.date()),
-            "date_now_iso" | "date_iso" => Value::str(iso(&self.date())),
+            "date_iso" => Value::str(iso(&self.date())),
             "mock_time" => {
                 self.pretended = Some(whole(call.args.first()));
                 Value::Nil

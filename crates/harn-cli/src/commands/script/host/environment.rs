@@ -54,8 +54,6 @@ impl Environment {
             "hostname" => Value::str(hostname()),
             "username" => Value::str(username()),
             "home_dir" => Value::str(std::env::home_dir().map(|home| shown(&home)).unwrap_or_default()),
-            "uuid" => Value::str(uuid::Uuid::new_v4().to_string()),
-            "uuid_v7" => Value::str(uuid::Uuid::now_v7().to_string()),
             _ => return None,
         };
         Some(Ok(value))
