@@ -45,7 +45,7 @@ mod url;
 pub use rng::Rng;
 pub(crate) use tools::tools as tools_of;
 
-use effects::{agents, files, host, http, models, work};
+use effects::{agents, files, host, http, inner, models, work};
 
 /// A function that every program has.
 #[derive(Clone, Copy)]
@@ -129,6 +129,7 @@ const fn refused(
 /// Every group, in the order of the documentation.
 pub static GROUPS: &[&Group] = &[
     &internal::INTERNAL,
+    &inner::INNER,
     &types::TYPES,
     &assertions::ASSERTIONS,
     &output::OUTPUT,

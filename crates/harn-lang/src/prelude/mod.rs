@@ -10,6 +10,19 @@ pub const SOURCE: &str = concat!(
     include_str!("streams.harn"),
     include_str!("supervisors.harn"),
     include_str!("services.harn"),
+    include_str!("clock.harn"),
+    include_str!("models.harn"),
+    include_str!("conversations.harn"),
+    include_str!("catalog.harn"),
+    include_str!("agents.harn"),
+    include_str!("agent_tools.harn"),
+    include_str!("skills.harn"),
+    include_str!("sessions.harn"),
+    include_str!("http.harn"),
+    include_str!("hosts.harn"),
+    include_str!("people.harn"),
+    include_str!("records.harn"),
+    include_str!("stores.harn"),
 );
 
 /// What the machine calls by name, whatever a program says.

@@ -4,5 +4,6 @@ pub mod agents;
 pub mod files;
 pub mod host;
 pub mod http;
+pub mod inner;
 pub mod models;
 pub mod work;
