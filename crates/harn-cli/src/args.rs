@@ -1,9 +1,11 @@
 //! What can be said on the command line.
 
+mod connect;
 mod keys;
 mod log;
 mod models;
 mod policy;
+mod runs;
 mod script;
 mod serve;
 mod sessions;
@@ -16,10 +18,12 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
+pub use connect::ConnectCommand;
 pub use keys::KeysCommand;
 pub use log::LogCommand;
 pub use models::{CatalogArgs, ModelsCommand, ProvidersCommand};
 pub use policy::{CheckArgs, PolicyCommand};
+pub use runs::RunsCommand;
 pub use script::{FormatArgs, NewArgs, ProgramsArgs, RunArgs, ScriptsArgs, TestArgs};
 pub use serve::ServeArgs;
 pub use sessions::{SessionsCommand, WorkspacesCommand};
@@ -91,6 +95,21 @@ pub enum Command {
     Task(TaskArgs),
     /// Run a script, or code given with -e. `harn FILE.harn ARGS` does the same.
     Run(RunArgs),
+    /// Run a script, and again whenever it or a script beside it changes, until Ctrl-C.
+    Watch(RunArgs),
+    /// List, show and resume scripts that run as tasks.
+    Runs {
+        #[command(subcommand)]
+        command: RunsCommand,
+    },
+    /// List what a script offers to others: its public functions and pipelines.
+    Exports {
+        /// The script.
+        file: std::path::PathBuf,
+        /// Print it with JSON Schemas.
+        #[arg(long)]
+        json: bool,
+    },
     /// Look for errors in scripts, also of types, without running them.
     Check(ScriptsArgs),
     /// Bring scripts into their usual form.
@@ -120,6 +139,11 @@ pub enum Command {
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// Keep, list and remove secrets that scripts may send and never see.
+    Connect {
+        #[command(subcommand)]
+        command: ConnectCommand,
     },
     /// Put back what a finished task did to files.
     Undo(UndoArgs),

@@ -12,7 +12,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("harn-lang", &[]),
     ("harn-model", &["harn-core"]),
     ("harn-policy", &["harn-core"]),
-    ("harn-engine", &["harn-core", "harn-wire", "harn-model", "harn-policy"]),
+    ("harn-engine", &["harn-core", "harn-wire", "harn-lang", "harn-model", "harn-policy"]),
     ("harn-harness", &["harn-core", "harn-log", "harn-policy", "harn-wire"]),
     ("harn-serve", &["harn-core", "harn-harness", "harn-wire"]),
     ("harn-client", &["harn-core"]),

@@ -50,6 +50,9 @@ fn rules(effect: EffectKind, verdict: Verdict) -> PermissionsFile {
 async fn open(folder: &Path, permissions: PermissionsFile) -> Running {
     let root = folder.join("work");
     std::fs::create_dir_all(&root).unwrap();
+    // Only scripts have these two.
+    std::fs::write(root.join("call.harn"), "println(__now_ms() > 0)\n").unwrap();
+    std::fs::write(root.join("timer.harn"), "sleep(1)\nprintln(\"slept\")\n").unwrap();
     let setup = Setup {
         data: folder.join("data"),
         root,
@@ -65,7 +68,11 @@ async fn open(folder: &Path, permissions: PermissionsFile) -> Running {
 /// Begins the story of one kind and gives its session and task.
 async fn begin(running: &Running, effect: EffectKind) -> (SessionId, TaskId) {
     let (harness, call) = (&running.harness, alice());
-    let persona = json!({ "name": "p", "version": "1", "entry_workflow": "agent_loop", "description": "d",
+    let entry = match effect {
+        EffectKind::Call | EffectKind::Timer => format!("{}.harn", effect.as_str()),
+        _ => "agent_loop".to_owned(),
+    };
+    let persona = json!({ "name": "p", "version": "1", "entry_workflow": entry, "description": "d",
                           "autonomy_tier": "act_auto", "receipt_policy": "optional" });
     let persona = harness.create_persona(&call, request(persona)).await.unwrap();
     let create = json!({ "workspace_id": running.workspace.id, "persona_id": persona.id });
@@ -115,6 +122,16 @@ async fn events(harness: &Harness) -> Vec<Value> {
     }
 }
 
+/// Every journal entry, as it is kept.
+async fn journal(running: &Running) -> Vec<Value> {
+    let read = harn_log::read(&*running.log, |view| {
+        let filter = RowFilter { kind: Some(RowKind::Journal), ..RowFilter::default() };
+        let rows = view.rows(&filter, 0, usize::MAX)?;
+        rows.iter().map(|row| row.parse::<Value>()).collect::<Result<Vec<_>, harn_log::LogError>>()
+    });
+    read.await.unwrap()
+}
+
 /// Every decision record anywhere in a value.
 fn decisions(value: &Value, found: &mut Vec<Decision>) {
     match value {
@@ -138,6 +155,7 @@ fn performed(effect: EffectKind, folder: &Path, events: &[Value], status: TaskSt
         EffectKind::Tool => folder.join("work/out.txt").exists(),
         EffectKind::Question => seen("vendor.harn.question_asked"),
         EffectKind::Compaction => seen("session.compacted"),
+        EffectKind::Call | EffectKind::Timer => seen("vendor.harn.script_output"),
     }
 }
 
@@ -155,7 +173,8 @@ fn check_journal(view: &dyn View, when: &str) {
             JournalEntry::Requested { key, decision, .. } => note(&key, decision.action),
             JournalEntry::Answered { key, answer, .. } if answer.approved => note(&key, Verdict::Allow),
             JournalEntry::Answered { key, .. } => note(&key, Verdict::Deny),
-            JournalEntry::Begun { key, decision: Some(decision), .. } => note(&key, decision.action),
+            JournalEntry::Begun { key, decision: Some(decision), .. }
+            | JournalEntry::Timer { key, decision: Some(decision), .. } => note(&key, decision.action),
             JournalEntry::Completed { key, completion, decision, .. } => {
                 if let Some(decision) = decision {
                     note(&key, decision.action);
@@ -165,6 +184,8 @@ fn check_journal(view: &dyn View, when: &str) {
                     Completion::ModelFailed { failure, .. } => failure.code == "denied",
                     Completion::Tool { result } => result.outcome == harn_core::tool::ToolOutcome::Denied,
                     Completion::Compacted { artifact_id } => artifact_id.is_none(),
+                    Completion::Time { refused } => refused.is_some(),
+                    Completion::Answered { answer } => answer["status"] == "denied",
                     Completion::Model { .. } => false,
                 };
                 let verdict = decided.get(&(task.clone(), key.clone()));
@@ -192,6 +213,10 @@ async fn check(effect: EffectKind, verdict: Verdict, approve: bool) {
     assert_eq!(performed(effect, folder.path(), &events, status), expected, "{when}: {status:?}");
     let mut found = Vec::new();
     events.iter().for_each(|event| decisions(&event["payload"], &mut found));
+    // What a script only looks at, and how long it waits, is told by the journal alone.
+    if matches!(effect, EffectKind::Call | EffectKind::Timer) {
+        journal(&running).await.iter().for_each(|entry| decisions(entry, &mut found));
+    }
     let about =
         |decision: &&Decision| decision.context.effect == effect && decision.matched_rule.id == "the-rule";
     let record = found.iter().find(about).unwrap_or_else(|| panic!("{when}: no record in {found:?}"));

@@ -2,6 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::chat::ModelRef;
+use crate::decision::{
+    Decision, DecisionContext, DecisionTag, EffectKind, MatchedRule, RiskLabel, RuleSource, Verdict,
+};
+use crate::price::Prices;
+use crate::resource::AutonomyTier;
+use crate::tool::{SideEffect, ToolKind};
+
 /// What a run may spend, with all that it starts. None is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Budget {
@@ -24,6 +32,100 @@ impl Budget {
             seconds: least(self.seconds, other.seconds),
         }
     }
+
+    /// Why a model call may not set so much aside, beside what is spent or set aside already. `whose` begins the
+    /// sentence.
+    pub fn refuses(
+        &self,
+        whose: &str,
+        committed: Spend,
+        wanted: Spend,
+        (model, prices): (&ModelRef, Option<Prices>),
+    ) -> Option<OverBudget> {
+        let mut total = committed;
+        total += wanted;
+        if let Some(limit) = self.tokens.filter(|limit| total.tokens() > *limit) {
+            let reason = format!(
+                "{whose} may use {limit} tokens; {} are used or set aside, and this call could need {} more.",
+                committed.tokens(),
+                wanted.tokens()
+            );
+            return Some(OverBudget { rule: "budget.tokens", reason });
+        }
+        let reason = too_dear(whose, self.micro_usd?, committed, wanted, (model, prices))?;
+        Some(OverBudget { rule: "budget.usd", reason })
+    }
+}
+
+/// Why a budget in money does not allow a call. What cannot be counted is not allowed.
+fn too_dear(
+    whose: &str,
+    limit: u64,
+    committed: Spend,
+    wanted: Spend,
+    (model, prices): (&ModelRef, Option<Prices>),
+) -> Option<String> {
+    let Some(more) = wanted.micro_usd else {
+        let length = match prices {
+            Some(_) => format!(" for a prompt of up to {} tokens", wanted.input_tokens),
+            None => String::new(),
+        };
+        return Some(format!(
+            "The price of {}:{} is not known{length}, so a budget in money cannot be kept; add `prices` for it in \
+             llm.toml, or give the run a budget in tokens.",
+            model.provider, model.model
+        ));
+    };
+    let Some(before) = committed.micro_usd else {
+        return Some(format!(
+            "{whose} has made calls whose cost is not known, so a budget in money cannot be kept; give it a budget in \
+             tokens."
+        ));
+    };
+    (before.saturating_add(more) > limit).then(|| {
+        format!(
+            "{whose} may cost {}; {} is spent or set aside, and this call could cost {} more.",
+            dollars(limit),
+            dollars(before),
+            dollars(more)
+        )
+    })
+}
+
+/// A model call that a budget does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverBudget {
+    pub rule: &'static str,
+    pub reason: String,
+}
+
+impl OverBudget {
+    /// The refusal in the same form as every other decision.
+    pub fn decision(self, tier: AutonomyTier, model: &ModelRef) -> Decision {
+        Decision {
+            record: DecisionTag::Tag,
+            action: Verdict::Deny,
+            reason: self.reason,
+            matched_rule: MatchedRule {
+                source: RuleSource::Budget,
+                action: Verdict::Deny,
+                id: self.rule.to_owned(),
+                index: 0,
+            },
+            risk_labels: vec![RiskLabel::Spending],
+            context: DecisionContext {
+                effect: EffectKind::Model,
+                tool_name: format!("{}/{}", model.provider, model.model),
+                tool_kind: ToolKind::Other,
+                side_effect: SideEffect::None,
+                tier,
+                paths: Vec::new(),
+                commands: Vec::new(),
+                hosts: Vec::new(),
+                capabilities: Vec::new(),
+            },
+        }
+    }
 }
 
 /// Tokens and money.
@@ -42,6 +144,12 @@ impl Default for Spend {
 }
 
 impl Spend {
+    /// What a call may use at most.
+    pub fn at_most(input_tokens: u64, output_tokens: u64, prices: Option<Prices>) -> Self {
+        let micro_usd = prices.and_then(|prices| prices.reserve(input_tokens, output_tokens));
+        Self { input_tokens, output_tokens, micro_usd }
+    }
+
     pub fn tokens(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }

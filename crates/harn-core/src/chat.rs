@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ArtifactId;
+pub use crate::sampling::{Sampling, SearchVariant, ToolChoice, ToolSearch};
 pub use crate::thinking::{Thinking, UnknownThinking};
 use crate::tool::{ToolCall, ToolOutcome, ToolSpec};
 
@@ -107,6 +108,7 @@ pub struct ModelRequest {
     pub thinking: Thinking,
     /// When set, the answer's text is one JSON value of this shape.
     pub output_schema: Option<OutputSchema>,
+    pub sampling: Sampling,
 }
 
 /// The shape that an answer has to have.
@@ -188,6 +190,21 @@ pub struct ModelAnswer {
     pub partial_calls: Vec<PartialCall>,
     pub stop: StopReason,
     pub usage: Usage,
+    /// The text as it came, where the call asked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<String>,
+    /// Kept for programs that name models themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<AnsweredBy>,
+}
+
+/// Which model gave an answer, and what it has cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredBy {
+    pub model: ModelRef,
+    /// Millionths of a US dollar. None is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
 }
 
 impl ModelAnswer {
@@ -202,6 +219,8 @@ impl ModelAnswer {
             partial_calls: Vec::new(),
             stop,
             usage: Usage::default(),
+            pieces: Vec::new(),
+            answered_by: None,
         }
     }
 }

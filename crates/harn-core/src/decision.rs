@@ -124,11 +124,15 @@ pub enum EffectKind {
     Tool,
     Question,
     Compaction,
+    /// A call of a script to its host.
+    Call,
+    /// A script waits for a time.
+    Timer,
 }
 
 impl EffectKind {
     pub const ALL: &'static [Self] =
-        &[Self::Inbox, Self::Model, Self::Tool, Self::Question, Self::Compaction];
+        &[Self::Inbox, Self::Model, Self::Tool, Self::Question, Self::Compaction, Self::Call, Self::Timer];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -137,8 +141,21 @@ impl EffectKind {
             Self::Tool => "tool",
             Self::Question => "question",
             Self::Compaction => "compaction",
+            Self::Call => "call",
+            Self::Timer => "timer",
         }
     }
+}
+
+/// Whose words a run carries out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// A model's, or anybody's: everything holds.
+    #[default]
+    Judged,
+    /// A script that its owner runs himself, as he would run any program: only the rules that he wrote hold.
+    Own,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]

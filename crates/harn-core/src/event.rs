@@ -33,7 +33,7 @@ macro_rules! event_kinds {
 
 event_kinds! {
     UserMessage = "user.message", "A user message entered a session's transcript.";
-    UserInputSubmitted = "user.input_submitted", "A question to a person was answered.";
+    UserInputSubmitted = "user.input_submitted", "Something that a run asked people was answered or withdrawn.";
     UserToolConfirmation = "user.tool_confirmation", "A person voted on a tool call that needed approval.";
     UserCancelRequested = "user.cancel_requested", "Somebody asked to cancel a task, directly or by truncating or closing its session.";
     AgentMessage = "agent.message", "The model answered: its text and tool calls, without its reasoning.";
@@ -96,11 +96,13 @@ event_kinds! {
     PersonaUpdated = "vendor.harn.persona_updated", "A persona was changed.";
     SessionUpdated = "vendor.harn.session_updated", "A session's summary, metadata or expiry was changed.";
     InboxDelivered = "vendor.harn.inbox_delivered", "Messages that had been waiting in the inbox reached the run.";
-    QuestionAsked = "vendor.harn.question_asked", "A run asked a person a question; carries the request.";
+    QuestionAsked = "vendor.harn.question_asked", "A run asked people: a question, an approval, dual control or an escalation; carries the request.";
+    ScriptUpdate = "vendor.harn.script_update", "A script told whoever watches: progress, a plan, skills, a compaction.";
     TaskUndone = "vendor.harn.task_undone", "What a task did to files was put back, as far as that was possible.";
     PermissionPolicyChanged = "vendor.harn.permission_policy_changed", "Somebody put another permission policy.";
     PermissionRuleAdded = "vendor.harn.permission_rule_added", "A permission rule was added, or an answer remembered.";
     PermissionRuleRemoved = "vendor.harn.permission_rule_removed", "A permission rule was removed.";
+    ScriptOutput = "vendor.harn.script_output", "A script printed something.";
     FileWritten = "vendor.harn.file_written", "A caller wrote a workspace file through the API.";
 }
 

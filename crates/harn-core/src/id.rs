@@ -69,6 +69,8 @@ ids! {
     /// A request to a person: an approval or a question.
     RuleId = "rule";
     RequestId = "request";
+    /// A point that runs wait at, when nobody gave it a name.
+    WaitpointId = "waitpoint";
     /// An API key's public name; the secret itself is never stored.
     KeyId = "key";
 }

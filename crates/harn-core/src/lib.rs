@@ -4,10 +4,12 @@
 //! the event payloads and the REST surface. Everything else that a protocol needs lives in its edge.
 
 pub mod actor;
+pub mod ask;
 pub mod budget;
 pub mod change;
 pub mod chat;
 pub mod decision;
+pub mod errand;
 pub mod error;
 pub mod event;
 pub mod hash;
@@ -18,6 +20,7 @@ pub mod price;
 pub mod resource;
 pub mod route;
 pub mod run;
+mod sampling;
 mod thinking;
 pub mod time;
 pub mod tool;

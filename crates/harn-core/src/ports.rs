@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::chat::{ModelRef, Thinking};
-use crate::run::{Answer, Change, EffectKey, Entry, Image, Node, Reply, RunRecord, Seam};
-use crate::tool::ToolSpec;
+use crate::decision::EffectKind;
+use crate::errand::Query;
+use crate::run::{
+    Answer, Change, Completion, Decision, EffectKey, Entry, Image, Node, Reply, Request, RunRecord,
+    ScriptImage, Seam,
+};
+use crate::tool::{ToolCall, ToolSpec};
 use crate::{Artifact, ArtifactId, AutonomyTier, Error, Persona, Result};
 
 /// Why a run's commit was refused.
@@ -26,6 +32,12 @@ pub trait RunPort: Send + Sync {
     async fn load(&self) -> Result<RunRecord, RunError>;
     /// One transaction: all entries or none.
     async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError>;
+    /// What policy says about a call that only reads, without a commit.
+    async fn decide(&self, effect: EffectKind, call: &ToolCall) -> Result<Decision, RunError>;
+    /// Whether what a run sees is written down, so that secrets must not be in it.
+    fn keeps_a_journal(&self) -> bool {
+        true
+    }
     /// Keeps content under its hash, durably, before a commit refers to it.
     async fn keep(&self, blobs: Vec<bytes::Bytes>) -> Result<(), RunError>;
     /// What is known of an artifact, if the run may see it: one of its workspace, and an internal one only of its
@@ -40,6 +52,18 @@ pub trait RunPort: Send + Sync {
     async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError>;
     /// Answers to this run's requests that are in the journal, in order.
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError>;
+    /// Answers what waits for somebody, where nothing waits durably.
+    async fn answer_here(&self, _key: &EffectKey, _request: &Request) -> Completion {
+        std::future::pending().await
+    }
+    /// What an earlier run was given for this effect, which then is not performed.
+    fn recorded(&self, _key: &EffectKey, _request: &Request) -> Option<Completion> {
+        None
+    }
+    /// What only the keeper of the log can tell a script.
+    async fn tell(&self, _query: Query) -> Result<Value, RunError> {
+        Err(RunError::Unavailable(Error::internal("Nobody keeps a log here.")))
+    }
     /// Resolves when an answer has arrived since the last call, or when the run is to stop.
     async fn signal(&self) -> Signal;
 }
@@ -48,6 +72,8 @@ pub trait RunPort: Send + Sync {
 pub enum Signal {
     /// Look at the answers again.
     Answered,
+    /// A person wants the program to end; it may put things in order.
+    Interrupted,
     /// The task is over: drop everything.
     Over,
     /// The process is going down: finish or leave what is begun, start nothing.
@@ -65,6 +91,45 @@ pub enum RunExit {
     Suspended,
 }
 
+/// Why a host did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFailure {
+    pub message: String,
+    /// A word for scripts that treat one kind of error differently from others.
+    pub category: Option<&'static str>,
+}
+
+/// A function or a pipeline that a script offers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Export {
+    pub name: String,
+    pub kind: ExportKind,
+    pub description: String,
+    pub input_schema: Value,
+    /// Null where nothing is said about it.
+    pub output_schema: Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportKind {
+    Function,
+    Pipeline,
+}
+
+/// What the surroundings of a run can do for it: an editor, a terminal, a test. Where there is none, it is refused.
+#[async_trait]
+pub trait HostPort: Send + Sync {
+    /// The capabilities, each with its operations.
+    async fn capabilities(&self) -> Result<Value, HostFailure>;
+    async fn call(&self, capability: &str, operation: &str, params: Value) -> Result<Value, HostFailure>;
+    /// The tools of the host, as it describes them.
+    async fn tools(&self) -> Result<Value, HostFailure>;
+    async fn call_tool(&self, name: &str, args: Value) -> Result<Value, HostFailure>;
+    /// A builtin that only the host knows.
+    async fn builtin(&self, name: &str, args: Value) -> Result<Value, HostFailure>;
+}
+
 /// Where a new run finds itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
@@ -79,6 +144,38 @@ pub struct Setting<'a> {
     pub thinking: Option<Thinking>,
     /// Selectors of the models to ask when that one fails; none for the configured ones.
     pub fallbacks: Option<&'a [String]>,
+    pub runs: Runs,
+}
+
+/// What is run in a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Runs {
+    /// The built-in agent.
+    Agent,
+    /// A script.
+    Script,
+}
+
+/// Which script is to be run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScriptChoice {
+    /// Relative to the root.
+    pub path: String,
+    /// A pipeline or an exported function; none for what the file runs by itself.
+    pub function: Option<String>,
+    /// `argv`.
+    pub args: Vec<String>,
+    pub reach: Reach,
+}
+
+/// Where the files of a script may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Below the root of its workspace.
+    #[default]
+    Workspace,
+    /// Anywhere on this machine.
+    Machine,
 }
 
 /// Runs tasks. Implemented by the engine.
@@ -86,12 +183,18 @@ pub struct Setting<'a> {
 pub trait Runner: Send + Sync {
     /// What a new run would be started with. The error says which of the wanted models there is not, and what to do.
     fn image(&self, setting: &Setting<'_>) -> Result<Image, String>;
+    /// A script as it is now, with all that it imports. Blocking. The error says what is wrong with it, and where.
+    fn script(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<ScriptImage, String>;
+    /// What a script offers to others.
+    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String>;
     /// The model of runs that ask for none.
     fn model(&self) -> ModelRef;
     /// The model that a selector means. The error says what is wrong with it, with the nearest names.
     fn resolve(&self, selector: &str) -> Result<ModelRef, String>;
     /// Every tool there is, for listings.
     fn tools(&self) -> Arc<[ToolSpec]>;
+    /// Everything that a script can ask of its host.
+    fn calls(&self) -> Arc<[ToolSpec]>;
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit;
 }
 

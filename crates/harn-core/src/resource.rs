@@ -394,6 +394,15 @@ pub struct PermissionRequest {
     pub response: Value,
 }
 
+impl PermissionRequest {
+    /// A reply is wanted, rather than a yes or a no.
+    pub fn wants_reply(&self) -> bool {
+        let kind = self.action["kind"].as_str();
+        self.source == RequestSource::Hitl
+            && !matches!(kind, Some("approval" | "dual_control" | "escalation"))
+    }
+}
+
 /// What `truncate` did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TruncateSessionResponse)]

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ask::Ask;
 pub use crate::budget::{Budget, Spend};
 pub use crate::change::{Attachment, Change, MutationScope, MutationSession, Node, Plan, Stash, WritePlan};
 use crate::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, PartialCall, Thinking, Usage};
 use crate::decision::EffectKind;
-pub use crate::decision::{Decision, Verdict};
+pub use crate::decision::{Decision, Trust, Verdict};
+use crate::errand::Wait;
 use crate::hash::Sha256Hash;
 use crate::message::Message;
 use crate::price::Prices;
 use crate::resource::{AutonomyTier, Failure};
 use crate::route::{ChosenBy, FallbackOn, Route};
-use crate::tool::{Class, ToolCall, ToolResult, ToolSpec};
-use crate::{ArtifactId, RequestId, SessionId, TaskId};
+use crate::tool::{Class, OwnTool, ToolCall, ToolResult, ToolSpec};
+use crate::{ArtifactId, RequestId, SessionId, TaskId, Timestamp};
 
 /// `kind:scope:n`, for example `llm:main:3`. Never a time, a line number or a provider's id.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -29,8 +31,18 @@ impl EffectKey {
         Self(format!("{kind}:{scope}:{n}"))
     }
 
+    /// A key as a script's machine spells it.
+    pub fn spelled(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The word before the first colon: `llm`, `tool`, `read_file`.
+    pub fn kind(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
     }
 
     /// The span of this effect within its run's trace: derived, so that a recovered run shows the same.
@@ -81,18 +93,27 @@ pub enum Delivery {
 }
 
 /// What a program wants from the world.
+// A model call is the largest by far, and the one that is made most.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Inbox(Seam),
     Model(ModelRequest),
     Tool(ToolCall),
-    /// A question to a person, asked through the tool call `call_id`.
-    Question {
-        call: ToolCall,
-        prompt: String,
-    },
+    /// Something that people are asked.
+    Ask(Box<Ask>),
+    /// A script is about to use a tool of its own.
+    OwnTool(Box<OwnTool>),
+    /// Something that the keeper of the log does for a script.
+    Errand(ToolCall),
     /// The older part of the conversation gives way to a summary of it.
     Compact(Compaction),
+    /// A script calls its host.
+    Call(ToolCall),
+    /// Waits until so many milliseconds have passed.
+    Timer {
+        ms: u64,
+    },
 }
 
 /// What a compaction did to the conversation.
@@ -123,8 +144,11 @@ impl Request {
             Self::Inbox(_) => EffectKind::Inbox,
             Self::Model(_) => EffectKind::Model,
             Self::Tool(_) => EffectKind::Tool,
-            Self::Question { .. } => EffectKind::Question,
+            Self::OwnTool(_) => EffectKind::Tool,
+            Self::Ask(_) => EffectKind::Question,
             Self::Compact(_) => EffectKind::Compaction,
+            Self::Call(_) | Self::Errand(_) => EffectKind::Call,
+            Self::Timer { .. } => EffectKind::Timer,
         }
     }
 }
@@ -158,6 +182,15 @@ pub enum Completion {
     Compacted {
         artifact_id: Option<ArtifactId>,
     },
+    /// What a script gets for what it asked of people or of its keeper.
+    Answered {
+        answer: Value,
+    },
+    /// The time has come; with a reason it was not waited for.
+    Time {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused: Option<String>,
+    },
 }
 
 impl Completion {
@@ -171,15 +204,27 @@ impl Completion {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
     pub result: Result<String, Failure>,
+    /// What a script gave back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
     pub usage: Usage,
     pub model_calls: u32,
     pub tool_calls: u32,
+}
+
+impl RunEnd {
+    /// The end of a run that came to nothing before it asked anybody.
+    pub fn failed(failure: Failure) -> Self {
+        Self { result: Err(failure), value: None, usage: Usage::default(), model_calls: 0, tool_calls: 0 }
+    }
 }
 
 /// What a program does after a completion: it waits for the effects it has handed out, or it is done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     Waiting(Vec<Effect>),
+    /// It has not come to a halt: `go_on` gives it more time. Completions may strike in between.
+    Busy(Vec<Effect>),
     Done(RunEnd),
 }
 
@@ -187,6 +232,45 @@ pub enum Step {
 pub trait Program: Send {
     fn start(&mut self) -> Step;
     fn resume(&mut self, key: &EffectKey, completion: &Completion) -> Step;
+
+    /// More time for a program that is busy; at most until it has made so many steps in all.
+    fn go_on(&mut self, _until: Option<u64>) -> Step {
+        Step::Waiting(Vec::new())
+    }
+
+    /// A person wants it to end; it may put things in order first.
+    fn interrupt(&mut self) -> Step {
+        Step::Waiting(Vec::new())
+    }
+
+    /// How many steps a program has made that is busy; none when it waits.
+    fn busy_at(&self) -> Option<u64> {
+        None
+    }
+
+    /// What it has printed since the last time.
+    fn take_output(&mut self) -> Vec<Shown> {
+        Vec::new()
+    }
+
+    /// Effects whose completions it does not want any more.
+    fn take_dropped(&mut self) -> Vec<EffectKey> {
+        Vec::new()
+    }
+}
+
+/// Something that a program printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    pub to: Channel,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    Out,
+    Error,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -240,6 +324,11 @@ pub struct Manifest {
     /// None for a run that cannot change anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutation: Option<MutationSession>,
+    #[serde(default)]
+    pub trust: Trust,
+    /// SHA-256 of the blob that holds a script's image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
 }
 
 impl Manifest {
@@ -278,6 +367,29 @@ pub struct Image {
     pub tools: Arc<[ToolSpec]>,
 }
 
+/// A script as it was when its run started: edited files affect new runs only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ScriptImage {
+    /// The name of the source that runs.
+    pub entry: String,
+    /// Every source that it consists of, by name.
+    pub sources: Vec<(String, String)>,
+    /// What an import of a source means: the name of the source that imports, the path that it says, and the name of
+    /// the source that is meant.
+    pub imports: Vec<(String, String, String)>,
+    /// The pipeline or the exported function that runs; none for what the file runs by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The folder of the script.
+    pub folder: String,
+    /// The folder of its project.
+    #[serde(default)]
+    pub project: String,
+    /// `argv`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+}
+
 /// What a person answered, as the run sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
@@ -287,6 +399,9 @@ pub struct Answer {
     /// The reply to a question.
     pub reply: Option<Value>,
     pub reason: Option<String>,
+    /// What a script gets for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<Value>,
 }
 
 /// One journal row. The order of `Completed` entries is the order in which the program saw them.
@@ -340,13 +455,47 @@ pub enum JournalEntry {
         /// What a model call has cost.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         spent: Option<Spend>,
+        /// What was read, where policy decided without a commit of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<ToolCall>,
+        /// The steps that the program had made when this struck; none when it waited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<u64>,
+    },
+    /// Waits until this time.
+    Timer {
+        key: EffectKey,
+        due: Timestamp,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
+    },
+    /// Waits for waitpoints; the answer comes with the commit that settles the last of them.
+    Waiting {
+        key: EffectKey,
+        /// The answer is known by this.
+        request_id: RequestId,
+        call: ToolCall,
+        wait: Wait,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<Decision>,
+    },
+    /// The program does not want the completion of this effect any more.
+    Dropped {
+        key: EffectKey,
+    },
+    /// So much of what the program printed has been shown.
+    Output {
+        shown: Vec<Shown>,
     },
 }
 
 impl JournalEntry {
     /// A completion with nothing beside it.
     pub fn completed(key: EffectKey, completion: Completion) -> Self {
-        Self::Completed { key, completion, changes: Vec::new(), decision: None, spent: None }
+        let (decision, spent, call, at) = (None, None, None, None);
+        Self::Completed { key, completion, changes: Vec::new(), decision, spent, call, at }
     }
 
     pub fn name(&self) -> &'static str {
@@ -357,6 +506,10 @@ impl JournalEntry {
             Self::Answered { .. } => "answered",
             Self::Begun { .. } => "begun",
             Self::Completed { .. } => "completed",
+            Self::Timer { .. } => "timer",
+            Self::Waiting { .. } => "waiting",
+            Self::Dropped { .. } => "dropped",
+            Self::Output { .. } => "output",
         }
     }
 }
@@ -364,17 +517,27 @@ impl JournalEntry {
 /// What the driver asks the harness to commit, in order, in one transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
-    /// A tool call, with its arguments as yielded. Policy decides within the commit.
+    /// A call of a tool or of the host, with its arguments as yielded. Policy decides within the commit.
     Requested {
         key: EffectKey,
+        effect: EffectKind,
         call: ToolCall,
         class: Class,
     },
-    /// A question to a person.
-    Question {
+    /// People are asked; policy decides within the commit.
+    Ask {
+        key: EffectKey,
+        ask: Box<Ask>,
+    },
+    /// A script wants to use a tool of its own. Policy decides within the commit.
+    OwnTool {
+        key: EffectKey,
+        tool: Box<OwnTool>,
+    },
+    /// Done within the commit, if policy allows it; a wait may have to wait.
+    Errand {
         key: EffectKey,
         call: ToolCall,
-        prompt: String,
     },
     /// An authorised tool call is about to be performed.
     Begun {
@@ -393,12 +556,22 @@ pub enum Entry {
         /// At most so many, by a careful estimate.
         input_tokens: u64,
         output_tokens: u64,
+        /// Of the model. None where they are not known.
+        prices: Option<Prices>,
     },
-    Completed {
+    Completed(Box<Completed>),
+    /// Waits until this time; policy decides within the commit.
+    Timer {
         key: EffectKey,
-        completion: Completion,
-        changes: Vec<Change>,
-        attachments: Vec<Attachment>,
+        due: Timestamp,
+    },
+    /// The completion of this effect is not wanted any more.
+    Dropped {
+        key: EffectKey,
+    },
+    /// To be shown now that all that came before is durable.
+    Output {
+        shown: Vec<Shown>,
     },
     /// Takes what is pending for this seam; the delivery is the completion.
     TakeInbox {
@@ -411,6 +584,18 @@ pub enum Entry {
         archive: bytes::Bytes,
     },
     Finished(RunEnd),
+}
+
+/// What came of an effect, with all that is recorded about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Completed {
+    pub key: EffectKey,
+    pub completion: Completion,
+    pub changes: Vec<Change>,
+    pub attachments: Vec<Attachment>,
+    /// What was read, where policy allowed it without a commit of its own.
+    pub read: Option<(ToolCall, Decision)>,
+    pub at: Option<u64>,
 }
 
 /// What the harness answers to one entry.
@@ -430,6 +615,7 @@ pub struct RunRecord {
     pub manifest: Manifest,
     pub system_prompt: Arc<str>,
     pub tools: Arc<[ToolSpec]>,
+    pub script: Option<Arc<ScriptImage>>,
     /// What stands for the part of the transcript before the history.
     pub summary: Option<String>,
     pub history: Vec<Message>,

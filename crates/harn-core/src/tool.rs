@@ -26,6 +26,7 @@ pub enum Class {
 #[serde(rename_all = "snake_case")]
 pub enum SideEffect {
     None,
+    #[serde(alias = "read")]
     ReadOnly,
     WorkspaceWrite,
     ProcessExec,
@@ -82,6 +83,13 @@ pub struct ToolSpec {
     pub annotations: Annotations,
 }
 
+impl ToolSpec {
+    /// It shows something of this machine and is seen by nobody else: nothing depends on when that is written down.
+    pub fn only_looks(&self) -> bool {
+        self.class == Class::Read && self.side_effect <= SideEffect::ReadOnly
+    }
+}
+
 /// One call that a model asked for. `id` is the provider's word for it, unique within a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
@@ -111,4 +119,86 @@ pub struct ToolResult {
     /// What the model sees besides words. People find it through the ids in `output`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Media>,
+}
+
+/// A tool that a script handles itself: policy decides about the call, and each thing that its handler does is decided
+/// about once more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OwnTool {
+    pub call: ToolCall,
+    /// As the script describes it.
+    pub spec: ToolSpec,
+    /// The script's own approval policy. It can only make things stricter.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub policy: Value,
+}
+
+impl OwnTool {
+    /// What `__tool_begin` says, with the id of the effect for a call that has none.
+    pub fn of_script(said: &Value, id: &str) -> Self {
+        let text = |name: &str| said[name].as_str().filter(|text| !text.is_empty());
+        let annotations = &said["annotations"];
+        let name = text("name").unwrap_or_default().to_owned();
+        let call = ToolCall {
+            id: text("id").unwrap_or(id).to_owned(),
+            name: name.clone(),
+            args: said["args"].as_object().cloned().unwrap_or_default(),
+        };
+        let kind: ToolKind = serde_json::from_value(annotations["kind"].clone()).unwrap_or_default();
+        let wanted = [&annotations["side_effect"], &annotations["side_effect_level"]];
+        let side_effect = wanted.into_iter().find_map(|level| serde_json::from_value(level.clone()).ok());
+        let spec = ToolSpec {
+            name,
+            description: String::new(),
+            input_schema: Value::Null,
+            output_schema: Value::Null,
+            class: Class::Local,
+            side_effect: side_effect.unwrap_or_else(|| reach_of(kind)),
+            annotations: Annotations {
+                kind,
+                paths: paths_of(annotations, kind),
+                command: annotations["command"].as_str().map(str::to_owned),
+                urls: texts(&annotations["urls"]),
+                capabilities: texts(&annotations["capabilities"]),
+                network: None,
+            },
+        };
+        Self { call, spec, policy: annotations["policy"].clone() }
+    }
+}
+
+/// A tool that does not say how far it reaches is taken at its kind; of one without a kind nobody knows.
+fn reach_of(kind: ToolKind) -> SideEffect {
+    match kind {
+        ToolKind::Think => SideEffect::None,
+        ToolKind::Read | ToolKind::Search => SideEffect::ReadOnly,
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => SideEffect::WorkspaceWrite,
+        ToolKind::Execute => SideEffect::ProcessExec,
+        ToolKind::Fetch | ToolKind::Other => SideEffect::Network,
+    }
+}
+
+/// Names of arguments, perhaps with what happens there.
+fn paths_of(annotations: &Value, kind: ToolKind) -> Vec<(String, Access)> {
+    let usual = match kind {
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch => Access::Read,
+        _ => Access::Write,
+    };
+    match &annotations["paths"] {
+        Value::Object(named) => named
+            .iter()
+            .map(|(name, access)| (name.clone(), serde_json::from_value(access.clone()).unwrap_or(usual)))
+            .collect(),
+        Value::Null => {
+            texts(&annotations["arg_schema"]["path_params"]).into_iter().map(|name| (name, usual)).collect()
+        }
+        several => texts(several).into_iter().map(|name| (name, usual)).collect(),
+    }
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        one => one.as_str().map(str::to_owned).into_iter().collect(),
+    }
 }

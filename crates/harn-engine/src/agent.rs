@@ -13,6 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use harn_core::ask::Ask;
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, ModelRequest, StopReason, Thinking, Usage};
 use harn_core::message::Message;
 use harn_core::route::{FallbackOn, Route};
@@ -153,6 +154,7 @@ impl AgentLoop {
             max_output_tokens: self.limits.max_output_tokens,
             thinking: self.thinking,
             output_schema: None,
+            sampling: Default::default(),
         };
         Step::Waiting(vec![Effect { key: self.key("llm", "compact"), request: Request::Model(request) }])
     }
@@ -191,6 +193,7 @@ impl AgentLoop {
             max_output_tokens: self.limits.max_output_tokens,
             thinking: self.thinking,
             output_schema: None,
+            sampling: Default::default(),
         };
         Step::Waiting(vec![Effect { key: self.key("llm", SCOPE), request: Request::Model(request) }])
     }
@@ -314,6 +317,7 @@ impl AgentLoop {
         self.phase = Phase::Over;
         Step::Done(RunEnd {
             result,
+            value: None,
             usage: self.usage,
             model_calls: self.model_calls,
             tool_calls: self.tool_calls,
@@ -375,7 +379,7 @@ impl Program for AgentLoop {
 fn request_of(call: &ToolCall) -> Request {
     let question = call.args.get("question").and_then(|value| value.as_str());
     match question.filter(|_| call.name == ASK_USER) {
-        Some(prompt) => Request::Question { call: call.clone(), prompt: prompt.to_owned() },
+        Some(prompt) => Request::Ask(Box::new(Ask::question(call.clone(), prompt.to_owned()))),
         None => Request::Tool(call.clone()),
     }
 }

@@ -4,17 +4,26 @@
 
 pub mod agent;
 mod authorise;
+pub mod calls;
+mod choose;
 mod compact;
 mod driver;
+pub mod ephemeral;
+pub mod fixture;
 pub mod guard;
 mod large;
 mod media;
+mod memory;
+pub mod people;
 mod perform;
 mod prompt;
 mod runner;
 pub mod sandbox;
+pub mod script;
+pub mod secrets;
 mod tokens;
 pub mod tools;
 mod transcript;
 
+pub use driver::drive;
 pub use runner::{Engine, EngineOptions};

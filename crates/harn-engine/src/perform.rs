@@ -4,16 +4,19 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{FutureExt, TryStreamExt};
 use harn_core::Failure;
-use harn_core::chat::{ChatMessage, ModelAnswer, ModelRequest};
-use harn_core::ports::RunPort;
-use harn_core::run::{Attachment, Change, Completion, EffectKey, Entry};
+use harn_core::chat::{AnsweredBy, ChatMessage, ModelAnswer, ModelRequest};
+use harn_core::errand::Query;
+use harn_core::ports::{RunError, RunPort};
+use harn_core::price::Prices;
+use harn_core::run::{Attachment, Change, Completed, Completion, Decision, EffectKey, Entry, Request};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
-use harn_model::{Chunk, Models, collect};
+use harn_model::{Chunk, ModelError, Models, collect};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
@@ -26,18 +29,42 @@ pub struct Performed {
     pub completion: Completion,
     pub changes: Vec<Change>,
     pub attachments: Vec<Attachment>,
+    /// What was read, where policy allowed it without a commit of its own.
+    pub read: Option<(ToolCall, Decision)>,
 }
 
 impl From<Completion> for Performed {
     fn from(completion: Completion) -> Self {
-        Self { completion, changes: Vec::new(), attachments: Vec::new() }
+        Self { completion, changes: Vec::new(), attachments: Vec::new(), read: None }
     }
 }
 
 impl Performed {
-    pub fn entry(self, key: EffectKey) -> Entry {
-        let Self { completion, changes, attachments } = self;
-        Entry::Completed { key, completion, changes, attachments }
+    /// What is journaled, and when it struck a program that was busy.
+    pub fn entry(self, key: EffectKey, at: Option<u64>) -> Entry {
+        let Self { completion, changes, attachments, read } = self;
+        Entry::Completed(Box::new(Completed { key, completion, changes, attachments, read, at }))
+    }
+}
+
+/// For whom a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A model and people: secrets taken out, and what is long is cut and attached.
+    Shown,
+    /// A script whose journal is kept: secrets taken out.
+    Kept,
+    /// A script that leaves nothing behind: as it is.
+    Plain,
+}
+
+impl Shape {
+    pub fn of(request: &Request, port: &dyn RunPort) -> Self {
+        match request {
+            Request::Call(_) if port.keeps_a_journal() => Self::Kept,
+            Request::Call(_) => Self::Plain,
+            _ => Self::Shown,
+        }
     }
 }
 
@@ -58,13 +85,31 @@ impl Keep for KeepInRun {
 /// What policy lets a run read.
 pub struct SightOfRun(pub Arc<dyn RunPort>);
 
+#[async_trait]
 impl Sight for SightOfRun {
     fn may_read(&self, path: &str) -> bool {
         self.0.may_read(path)
     }
+
+    async fn tell(&self, query: Query) -> Result<Value, ToolFailure> {
+        self.0.tell(query).await.map_err(|error| match error {
+            RunError::Over => ToolFailure::categorised("cancelled", "The run is over."),
+            RunError::Unavailable(error) => ToolFailure::new(error.message),
+        })
+    }
 }
 
-pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRequest) -> Completion {
+/// Programs that name models themselves are told which one has answered, and what that cost at these prices.
+pub struct Told {
+    pub prices: Option<Prices>,
+}
+
+pub async fn call_model(
+    models: Models,
+    port: &dyn RunPort,
+    mut request: ModelRequest,
+    told: Option<Told>,
+) -> Completion {
     let Some(model) = models.get(&request.model) else {
         let name = format!("{}/{}", request.model.provider, request.model.model);
         let message =
@@ -73,15 +118,26 @@ pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRe
     };
     request.messages = media::fill(port, request.messages).await;
     let broken = Mutex::new(Vec::new());
+    let pieces = Mutex::new(Vec::new());
     let stream = model.stream(request.clone()).inspect_ok(|chunk| match chunk {
         Chunk::PartialCall(call) => broken.lock().push(call.clone()),
-        Chunk::Restart => broken.lock().clear(),
+        Chunk::Text(piece) if request.sampling.keep_pieces => pieces.lock().push(piece.clone()),
+        Chunk::Restart => {
+            broken.lock().clear();
+            pieces.lock().clear();
+        }
         _ => {}
     });
-    let outcome = AssertUnwindSafe(collect(stream)).catch_unwind().await;
+    let answer = in_time(collect(stream), request.sampling.timeout_ms);
+    let outcome = AssertUnwindSafe(answer).catch_unwind().await;
     match outcome {
         Ok(Ok(mut answer)) => {
             make_ids_unique(&mut answer, &request.messages);
+            answer.pieces = pieces.into_inner();
+            answer.answered_by = told.map(|told| AnsweredBy {
+                micro_usd: told.prices.and_then(|prices| prices.cost(&answer.usage)),
+                model: request.model,
+            });
             // What a provider's tool found is treated like what one of ours finds.
             for output in answer.provider_tools.iter_mut().filter_map(|used| used.output.as_mut()) {
                 harn_policy::redact_value(output);
@@ -94,6 +150,15 @@ pub async fn call_model(models: Models, port: &dyn RunPort, mut request: ModelRe
         }
         Err(_) => Completion::model_failed(Failure::new("internal_error", "The model adapter panicked.")),
     }
+}
+
+async fn in_time(
+    answer: impl Future<Output = Result<ModelAnswer, ModelError>>,
+    timeout_ms: Option<u64>,
+) -> Result<ModelAnswer, ModelError> {
+    let Some(ms) = timeout_ms else { return answer.await };
+    let late = |_| ModelError::Timeout { message: format!("the call was given {ms} ms") };
+    tokio::time::timeout(Duration::from_millis(ms), answer).await.map_err(late)?
 }
 
 /// Providers number their calls as they like; within a run, an id names one call.
@@ -122,6 +187,7 @@ pub async fn call_tool(
     call: ToolCall,
     args: Map<String, Value>,
     prepared: Option<Prepared>,
+    shape: Shape,
 ) -> Performed {
     let work = async {
         let prepared = match prepared {
@@ -133,14 +199,18 @@ pub async fn call_tool(
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(Ok(ToolOutput { mut value, changes, mut attachments, media })) => {
             // Before anything is journaled: what has been written down cannot be taken back.
-            harn_policy::redact_value(&mut value);
-            large::shorten(&mut value, &mut attachments);
+            if shape != Shape::Plain {
+                harn_policy::redact_value(&mut value);
+            }
+            if shape == Shape::Shown {
+                large::shorten(&mut value, &mut attachments);
+            }
             attachments.iter_mut().for_each(redact_attachment);
             let result = ToolResult { media, ..tool_result(&call, ToolOutcome::Ok, value) };
             let completion = Completion::Tool { result };
-            Performed { completion, changes, attachments }
+            Performed { completion, changes, attachments, read: None }
         }
-        Ok(Err(failure)) => failed(&call, &harn_policy::redact(&failure.message)).into(),
+        Ok(Err(failure)) => failure_of(&call, &failure).into(),
         Err(_) => failed(&call, "The tool failed inside Harn. This is a defect.").into(),
     }
 }
@@ -155,6 +225,14 @@ fn redact_attachment(attachment: &mut Attachment) {
 
 pub fn failed(call: &ToolCall, message: &str) -> Completion {
     tool_completion(call, ToolOutcome::Error, json!({ "error": message }))
+}
+
+pub fn failure_of(call: &ToolCall, failure: &ToolFailure) -> Completion {
+    let mut output = json!({ "error": harn_policy::redact(&failure.message) });
+    if let Some(category) = failure.category {
+        output["category"] = category.into();
+    }
+    tool_completion(call, ToolOutcome::Error, output)
 }
 
 pub fn denied(call: &ToolCall, reason: Option<&str>) -> Completion {

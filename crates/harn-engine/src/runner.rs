@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_core::chat::ModelRef;
-use harn_core::ports::{RunExit, RunPort, Runner, Setting};
+use harn_core::ports::{Export, HostPort, RunExit, RunPort, Runner, Runs, ScriptChoice, Setting};
 use harn_core::route::{FallbackOn, MOST_FALLBACKS, Route};
-use harn_core::run::{Budget, Image, Limits};
+use harn_core::run::{Budget, Image, Limits, ScriptImage};
 use harn_core::tool::ToolSpec;
 use harn_model::{ModelCard, Models};
 
@@ -14,6 +14,8 @@ use crate::agent::{PROGRAM, SEMANTICS};
 use crate::driver;
 use crate::guard::GuardCommand;
 use crate::prompt;
+use crate::script;
+use crate::secrets::Secrets;
 use crate::tools::{Registry, Stashes};
 
 /// What the engine is made of.
@@ -26,9 +28,14 @@ pub struct EngineOptions {
     pub fallbacks: Vec<ModelRef>,
     pub fallback_on: Vec<FallbackOn>,
     pub registry: Registry,
+    /// What scripts can ask for.
+    pub calls: Registry,
     pub guard: GuardCommand,
     pub stashes: Arc<Stashes>,
     pub limits: Limits,
+    /// The surroundings that runs are started in; none where nobody is there.
+    pub host: Option<Arc<dyn HostPort>>,
+    pub secrets: Arc<Secrets>,
 }
 
 impl EngineOptions {
@@ -46,10 +53,23 @@ impl EngineOptions {
             fallbacks: Vec::new(),
             fallback_on: FallbackOn::ALL.to_vec(),
             registry: Registry::builtin(),
+            calls: crate::calls::all(),
             guard,
             stashes: Arc::default(),
             limits,
+            host: None,
+            secrets: Arc::new(Secrets::of_user()),
         }
+    }
+
+    /// All that a run has to know of a model beforehand.
+    pub(crate) fn route(&self, model: ModelRef) -> Route {
+        let ModelCard { context_window, max_output, prices } =
+            self.models.get(&model).map(|model| model.card()).unwrap_or_default();
+        let longest = max_output.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+        // An answer may not take the room that the conversation needs.
+        let max_output_tokens = self.limits.max_output_tokens.min(quarter(context_window)).min(longest);
+        Route { model, prices, context_window, max_output_tokens }
     }
 }
 
@@ -81,20 +101,10 @@ impl Engine {
         let mut routes: Vec<Route> = Vec::new();
         for model in wanted {
             if !routes.iter().any(|route| route.model == model) {
-                routes.push(self.route(model));
+                routes.push(self.options.route(model));
             }
         }
         Ok(routes)
-    }
-
-    fn route(&self, model: ModelRef) -> Route {
-        let ModelCard { context_window, max_output, prices } =
-            self.options.models.get(&model).map(|model| model.card()).unwrap_or_default();
-        let longest = max_output.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-        // An answer may not take the room that the conversation needs.
-        let max_output_tokens =
-            self.options.limits.max_output_tokens.min(quarter(context_window)).min(longest);
-        Route { model, prices, context_window, max_output_tokens }
     }
 }
 
@@ -112,9 +122,13 @@ impl Runner for Engine {
         let mut fallbacks = self.routes(setting)?;
         let Route { model, prices, context_window, max_output_tokens } = fallbacks.remove(0);
         let fallback_on = if fallbacks.is_empty() { Vec::new() } else { self.options.fallback_on.clone() };
+        let (program, semantics) = match setting.runs {
+            Runs::Agent => (PROGRAM, SEMANTICS),
+            Runs::Script => (script::PROGRAM, script::SEMANTICS),
+        };
         Ok(Image {
-            program: PROGRAM,
-            semantics: SEMANTICS,
+            program,
+            semantics,
             model,
             thinking: setting.thinking.unwrap_or_default(),
             limits: Limits { context_window, max_output_tokens, ..self.options.limits },
@@ -124,6 +138,14 @@ impl Runner for Engine {
             system_prompt: prompt::system(setting).into(),
             tools,
         })
+    }
+
+    fn script(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<ScriptImage, String> {
+        script::image::capture(root, choice)
+    }
+
+    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String> {
+        script::image::list(root, choice)
     }
 
     fn model(&self) -> ModelRef {
@@ -136,6 +158,10 @@ impl Runner for Engine {
 
     fn tools(&self) -> Arc<[ToolSpec]> {
         self.options.registry.specs()
+    }
+
+    fn calls(&self) -> Arc<[ToolSpec]> {
+        self.options.calls.specs()
     }
 
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit {

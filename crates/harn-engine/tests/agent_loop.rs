@@ -58,6 +58,7 @@ fn inbox(texts: &[&str]) -> Completion {
 
 fn shown(step: &Step) -> String {
     match step {
+        Step::Busy(_) => panic!("the loop is never busy"),
         Step::Waiting(effects) => effects.iter().map(effect).collect::<Vec<_>>().join(" "),
         Step::Done(end) => match &end.result {
             Ok(text) => format!(
@@ -73,7 +74,10 @@ fn effect(effect: &Effect) -> String {
     match &effect.request {
         Request::Inbox(_) | Request::Model(_) => effect.key.to_string(),
         Request::Tool(call) => format!("{}={}", effect.key, call.id),
-        Request::Question { prompt, .. } => format!("{}?{prompt}", effect.key),
+        Request::Call(_) | Request::Timer { .. } | Request::OwnTool(_) | Request::Errand(_) => {
+            panic!("only scripts ask for this")
+        }
+        Request::Ask(ask) => format!("{}?{}", effect.key, ask.prompt),
         Request::Compact(compaction) => {
             format!("{}={}+{}", effect.key, compaction.dropped.len(), compaction.kept)
         }

@@ -29,7 +29,7 @@ fn reference(id: &str, mime_type: &str) -> Media {
 fn resume(program: &mut AgentLoop, key: (&str, &str, u32), completion: &Completion) -> Request {
     match program.resume(&EffectKey::new(key.0, key.1, key.2), completion) {
         Step::Waiting(mut effects) => effects.remove(0).request,
-        Step::Done(end) => panic!("{end:?}"),
+        other => panic!("{other:?}"),
     }
 }
 

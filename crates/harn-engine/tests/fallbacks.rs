@@ -50,6 +50,7 @@ fn shown(step: &Step) -> String {
             Ok(text) => format!("done({text}) calls={}", end.model_calls),
             Err(failure) => format!("failed({})", failure.code),
         },
+        Step::Busy(_) => panic!("the loop is never busy"),
         Step::Waiting(effects) => match &effects[0].request {
             Request::Model(call) => {
                 assert_eq!(call.thinking, Thinking::High);

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use harn_core::budget::dollars;
 use harn_core::chat::ModelRef;
-use harn_core::decision::{DecisionContext, DecisionTag, MatchedRule, PathFact, RiskLabel, RuleSource};
+use harn_core::decision::PathFact;
 use harn_core::ports::{Runner, WorkspaceFiles};
 use harn_core::price::Prices;
 use harn_core::run::{EffectKey, Manifest, Spend};
-use harn_core::tool::{SideEffect, ToolCall, ToolKind, ToolSpec};
-use harn_core::{Decision, EffectKind, Result, Task, Timestamp, Verdict};
+use harn_core::tool::{OwnTool, ToolCall, ToolSpec};
+use harn_core::{Decision, EffectKind, Result, Task, Timestamp};
 use harn_log::{DocQuery, View};
-use harn_policy::{Layer, PermissionPolicy, PermissionsFile, Policy, RememberRule, Subject, mentions};
+use harn_policy::{
+    ApprovalPolicy, Layer, PermissionPolicy, PermissionsFile, Policy, RememberRule, Subject, mentions,
+};
 use parking_lot::RwLock;
 use serde_json::{Map, Value};
 
@@ -33,11 +34,13 @@ pub(crate) struct Case<'a> {
     pub args: &'a Map<String, Value>,
     pub model: Option<&'a ModelRef>,
     pub paths: &'a [PathFact],
+    /// A tool that a script handles itself.
+    pub own: Option<&'a OwnTool>,
 }
 
 impl<'a> Case<'a> {
     pub fn tool(call: &'a ToolCall, paths: &'a [PathFact]) -> Self {
-        Self { effect: EffectKind::Tool, name: &call.name, args: &call.args, model: None, paths }
+        Self { effect: EffectKind::Tool, name: &call.name, args: &call.args, model: None, paths, own: None }
     }
 }
 
@@ -59,12 +62,13 @@ impl Law {
     }
 
     pub fn decide(&self, now: Timestamp, task: &Task, manifest: &Manifest, case: Case<'_>) -> Decision {
-        let tools = self.runner.tools();
-        let spec = tools.iter().find(|spec| spec.name == case.name);
-        self.policy().decide(&Subject {
+        let specs = self.specs(case.effect);
+        let own = case.own.map(|tool| &tool.spec);
+        let spec = own.or_else(|| specs.iter().find(|spec| spec.name == case.name));
+        let subject = Subject {
             effect: case.effect,
             name: case.name,
-            spec: spec.filter(|_| matches!(case.effect, EffectKind::Tool | EffectKind::Question)),
+            spec,
             args: case.args,
             model: case.model,
             paths: case.paths,
@@ -73,31 +77,63 @@ impl Law {
             session: task.session_id.as_str(),
             workspace: task.workspace_id.as_str(),
             submitter: &task.created_by,
+            trust: manifest.trust,
             now,
-        })
+        };
+        let decision = self.policy().decide(&subject);
+        match case.own.and_then(|tool| ApprovalPolicy::of_script(&tool.policy)) {
+            Some(policy) => policy.narrow(decision, &subject),
+            None => decision,
+        }
+    }
+
+    /// What can be named in an effect of a kind.
+    fn specs(&self, effect: EffectKind) -> Arc<[ToolSpec]> {
+        match effect {
+            EffectKind::Tool | EffectKind::Question => self.runner.tools(),
+            EffectKind::Call => self.runner.calls(),
+            _ => Arc::default(),
+        }
     }
 
     /// Where the paths that a call names lead. Looks at the file system, so never within a commit.
-    pub fn locate(&self, files: &dyn WorkspaceFiles, root: Option<&str>, call: &ToolCall) -> Vec<PathFact> {
-        let tools = self.runner.tools();
-        let Some(spec) = tools.iter().find(|spec| spec.name == call.name) else { return Vec::new() };
-        let Some(root) = root else { return Vec::new() };
-        let fact = |(asked, access): (String, _)| {
-            let found = files.locate(root, &asked);
-            PathFact {
-                asked,
-                access,
-                workspace_path: found.workspace_path,
-                host_path: found.host_path,
-                through_link: found.through_link,
-            }
-        };
-        mentions(spec, &call.args).into_iter().map(fact).collect()
+    pub fn locate(
+        &self,
+        files: &dyn WorkspaceFiles,
+        root: Option<&str>,
+        effect: EffectKind,
+        call: &ToolCall,
+    ) -> Vec<PathFact> {
+        let specs = self.specs(effect);
+        match specs.iter().find(|spec| spec.name == call.name) {
+            Some(spec) => located(files, root, spec, call),
+            None => Vec::new(),
+        }
     }
 
     pub fn tools(&self) -> Arc<[ToolSpec]> {
         self.runner.tools()
     }
+}
+
+fn located(
+    files: &dyn WorkspaceFiles,
+    root: Option<&str>,
+    spec: &ToolSpec,
+    call: &ToolCall,
+) -> Vec<PathFact> {
+    let Some(root) = root else { return Vec::new() };
+    let fact = |(asked, access): (String, _)| {
+        let found = files.locate(root, &asked);
+        PathFact {
+            asked,
+            access,
+            workspace_path: found.workspace_path,
+            host_path: found.host_path,
+            through_link: found.through_link,
+        }
+    };
+    mentions(spec, &call.args).into_iter().map(fact).collect()
 }
 
 /// The rules of the file, of the policy document and of remembered answers, in one list.
@@ -121,36 +157,20 @@ pub(crate) const POLICY_ID: &str = "policy";
 
 impl Harness {
     /// What a call would meet, located and decided, without a run.
-    pub(crate) async fn locate(&self, root: Option<String>, call: ToolCall) -> Result<Vec<PathFact>> {
+    pub(crate) async fn locate(
+        &self,
+        root: Option<String>,
+        effect: EffectKind,
+        call: ToolCall,
+    ) -> Result<Vec<PathFact>> {
         let (law, files) = (Arc::clone(&self.law), Arc::clone(&self.files));
-        crate::blocking(move || Ok(law.locate(&*files, root.as_deref(), &call))).await
+        crate::blocking(move || Ok(law.locate(&*files, root.as_deref(), effect, &call))).await
     }
-}
 
-/// A refusal because of what a run may spend, in the same form as every other decision.
-pub(crate) fn over_budget(manifest: &Manifest, model: &ModelRef, id: &str, reason: String) -> Decision {
-    Decision {
-        record: DecisionTag::Tag,
-        action: Verdict::Deny,
-        reason,
-        matched_rule: MatchedRule {
-            source: RuleSource::Budget,
-            action: Verdict::Deny,
-            id: id.to_owned(),
-            index: 0,
-        },
-        risk_labels: vec![RiskLabel::Spending],
-        context: DecisionContext {
-            effect: EffectKind::Model,
-            tool_name: format!("{}/{}", model.provider, model.model),
-            tool_kind: ToolKind::Other,
-            side_effect: SideEffect::None,
-            tier: manifest.tier,
-            paths: Vec::new(),
-            commands: Vec::new(),
-            hosts: Vec::new(),
-            capabilities: Vec::new(),
-        },
+    /// The same for a tool that a script describes itself.
+    pub(crate) async fn locate_own(&self, root: Option<String>, tool: OwnTool) -> Result<Vec<PathFact>> {
+        let files = Arc::clone(&self.files);
+        crate::blocking(move || Ok(located(&*files, root.as_deref(), &tool.spec, &tool.call))).await
     }
 }
 
@@ -171,22 +191,10 @@ pub(crate) fn check_budget(
             let held = if own { key.to_string() } else { format!("{}/{key}", task.id) };
             // A call that is made again after a crash has its money set aside already.
             let committed = run.committed_beside(&held);
-            let mut total = committed;
-            total += wanted;
-            let budget = manifest.limits.budget;
             let whose = if own { "This run" } else { "The run that started this one" };
-            if let Some(limit) = budget.tokens.filter(|limit| total.tokens() > *limit) {
-                let reason = format!(
-                    "{whose} may use {limit} tokens; {} are used or set aside, and this call could need {} more.",
-                    committed.tokens(),
-                    wanted.tokens()
-                );
-                return Ok(Some(over_budget(&manifest, model, "budget.tokens", reason)));
-            }
-            if let Some(reason) =
-                budget.micro_usd.and_then(|limit| too_dear(whose, limit, committed, wanted, (model, prices)))
-            {
-                return Ok(Some(over_budget(&manifest, model, "budget.usd", reason)));
+            let budget = manifest.limits.budget;
+            if let Some(over) = budget.refuses(whose, committed, wanted, (model, prices)) {
+                return Ok(Some(over.decision(manifest.tier, model)));
             }
         }
         next = match &payer.parent_task_id {
@@ -195,39 +203,4 @@ pub(crate) fn check_budget(
         };
     }
     Ok(None)
-}
-
-/// Why a budget in money does not allow a call. What cannot be counted is not allowed.
-fn too_dear(
-    whose: &str,
-    limit: u64,
-    committed: Spend,
-    wanted: Spend,
-    (model, prices): (&ModelRef, Option<Prices>),
-) -> Option<String> {
-    let Some(more) = wanted.micro_usd else {
-        let length = match prices {
-            Some(_) => format!(" for a prompt of up to {} tokens", wanted.input_tokens),
-            None => String::new(),
-        };
-        return Some(format!(
-            "The price of {}:{} is not known{length}, so a budget in money cannot be kept; add `prices` for it in \
-             llm.toml, or give the run a budget in tokens.",
-            model.provider, model.model
-        ));
-    };
-    let Some(before) = committed.micro_usd else {
-        return Some(format!(
-            "{whose} has made calls whose cost is not known, so a budget in money cannot be kept; give it a budget in \
-             tokens."
-        ));
-    };
-    (before.saturating_add(more) > limit).then(|| {
-        format!(
-            "{whose} may cost {}; {} is spent or set aside, and this call could cost {} more.",
-            dollars(limit),
-            dollars(before),
-            dollars(more)
-        )
-    })
 }

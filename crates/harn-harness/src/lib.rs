@@ -5,6 +5,7 @@
 
 mod approval;
 mod artifacts;
+mod asks;
 mod call;
 mod events;
 mod keys;
@@ -22,10 +23,13 @@ mod requests;
 mod run_commit;
 mod runs;
 mod scheduler;
+mod script_tells;
+mod scripts;
 mod sessions;
 mod tasks;
 mod tx;
 mod undo;
+mod waitpoints;
 mod workspaces;
 
 use std::path::PathBuf;

@@ -1,16 +1,20 @@
 //! The life of a task within one commit: started, waiting, finished, cancelled, and the next one begun.
 
-use harn_core::run::{Completion, Decision, Delivery, JournalEntry, RunEnd, Seam};
+use std::collections::HashMap;
+
+use harn_core::run::{Completion, Decision, Delivery, EffectKey, JournalEntry, RunEnd, Seam};
 use harn_core::tool::{ToolOutcome, ToolResult};
 use harn_core::{
     Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Metadata, Outcome, OutcomeId,
-    OutcomeStatus, OutcomeTag, Part, RequestStatus, Result, Role, Session, Task, TaskStatus, Visibility,
+    OutcomeStatus, OutcomeTag, Part, PermissionRequest, RequestStatus, Result, Role, Session, Task,
+    TaskStatus, Visibility,
 };
 use harn_log::DocQuery;
 use serde_json::{Map, Value, json};
 
 use crate::plan::RunPlan;
 use crate::projection::{InboxItem, Phase, RunState, set_status};
+use crate::runs::{never_requested, requested_calls};
 use crate::tx::{Place, Tx, Wake, kind, payload, tag};
 
 /// Moves a task to another status: the transition itself, then the kind that names it.
@@ -94,7 +98,7 @@ fn start(tx: &mut Tx<'_>, plan: &RunPlan, session: &Session, task: &mut Task) ->
             let (status, outcome_status) = (TaskStatus::Failed, OutcomeStatus::Failed);
             let (summary, metrics) = (failure.message.clone(), json!({}));
             let failure = Some(failure);
-            end(tx, task, Conclusion { status, outcome_status, summary, failure, metrics })?;
+            end(tx, task, Conclusion { status, outcome_status, summary, failure, metrics, value: None })?;
             return Ok(false);
         }
     };
@@ -227,7 +231,14 @@ pub fn deliver(
 }
 
 /// Ends a task for good, and starts the next one of its session.
-pub fn finish(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: RunEnd) -> Result<()> {
+pub fn finish(
+    tx: &mut Tx<'_>,
+    plan: &RunPlan,
+    session: &Session,
+    task: &mut Task,
+    mut end: RunEnd,
+) -> Result<()> {
+    crate::scripts::conclude(tx, session, task, &mut end)?;
     let (status, outcome_status) = match &end.result {
         Ok(_) => (TaskStatus::Completed, OutcomeStatus::Succeeded),
         Err(_) => (TaskStatus::Failed, OutcomeStatus::Failed),
@@ -242,7 +253,8 @@ pub fn finish(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, end: RunEnd) -> 
         "model_calls": end.model_calls,
         "tool_calls": end.tool_calls,
     });
-    conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics })
+    let value = end.value;
+    conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics, value })
 }
 
 /// Ends a task that has taken longer than it may.
@@ -252,7 +264,12 @@ pub fn out_of_time(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, seconds: u6
     let summary = format!("The task took longer than the {seconds} seconds of its budget.");
     let failure = Some(Failure::new("budget_exhausted", summary.clone()));
     let (status, outcome_status) = (TaskStatus::Failed, OutcomeStatus::Failed);
-    conclude(tx, plan, task, Conclusion { status, outcome_status, summary, failure, metrics: json!({}) })
+    conclude(
+        tx,
+        plan,
+        task,
+        Conclusion { status, outcome_status, summary, failure, metrics: json!({}), value: None },
+    )
 }
 
 /// Cancels a task in one commit: open effects are closed, pending requests withdrawn.
@@ -266,7 +283,8 @@ pub fn cancel(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, reason: Option<&
         None => "Canceled.".to_owned(),
     };
     let (status, outcome_status) = (TaskStatus::Canceled, OutcomeStatus::Canceled);
-    let conclusion = Conclusion { status, outcome_status, summary, failure: None, metrics: json!({}) };
+    let conclusion =
+        Conclusion { status, outcome_status, summary, failure: None, metrics: json!({}), value: None };
     conclude(tx, plan, task, conclusion)
 }
 
@@ -276,6 +294,8 @@ struct Conclusion {
     summary: String,
     failure: Option<Failure>,
     metrics: Value,
+    /// What a script gave back.
+    value: Option<Value>,
 }
 
 fn conclude(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, conclusion: Conclusion) -> Result<()> {
@@ -324,7 +344,7 @@ fn outcome(tx: &Tx<'_>, task: &Task, end: &Conclusion) -> Result<Outcome> {
         object: OutcomeTag::Tag,
         created_at: tx.now,
         updated_at: tx.now,
-        metadata: Map::new(),
+        metadata: end.value.iter().map(|value| ("value".to_owned(), value.clone())).collect(),
         task_id: task.id.clone(),
         status: end.outcome_status,
         summary: end.summary.clone(),
@@ -352,12 +372,17 @@ fn cost(tx: &Tx<'_>, task: &Task) -> Result<Metadata> {
 /// Whatever was in flight gets its one completion now, so that a late one is refused.
 fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
     let Some(run) = tx.get::<RunState>(kind::RUN, task.id.as_str())? else { return Ok(()) };
+    let mut calls = if run.open.is_empty() { HashMap::new() } else { requested_calls(tx, task)? };
     for (key, phase) in run.open {
         let failure = Failure::new("canceled", "The task was canceled.");
         let completion = if key.as_str().starts_with("llm:") {
             Completion::model_failed(failure)
+        } else if run.timers.contains_key(&key) {
+            Completion::Time { refused: Some(failure.message) }
+        } else if matches!(key.kind(), "ask" | "waitpoint") {
+            Completion::Answered { answer: json!({ "status": "canceled", "reason": failure.message }) }
         } else {
-            let call = crate::runs::requested_call(tx, task, &key)?;
+            let call = calls.remove(&key).ok_or_else(|| never_requested(task, &key))?;
             let outcome = if phase == Phase::Begun { ToolOutcome::Interrupted } else { ToolOutcome::Denied };
             let body = json!({ "tool_call_id": call.id, "name": call.name, "status": outcome, "reason": "canceled" });
             let place = Place::task(task).span(key.span_id(&task.id));
@@ -376,17 +401,26 @@ pub fn tool_call_subject(task: &Task, call_id: &str) -> String {
     format!("{}/{call_id}", task.id)
 }
 
+/// Takes back what people were asked, because nobody wants to know any more.
 fn withdraw_requests(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
-    for mut request in crate::requests::pending(&*tx.txn, task)? {
-        request.status = RequestStatus::Denied;
-        request.updated_at = tx.now;
-        request.response = json!({ "resolution": "canceled", "votes": request.response["votes"] });
-        let body = json!({ "request": request, "decision": "canceled" });
-        let event = match request.source {
-            harn_core::RequestSource::Acp => EventKind::UserToolConfirmation,
-            harn_core::RequestSource::Hitl => EventKind::UserInputSubmitted,
-        };
-        tx.emit(event, ("permission_request", request.id.as_str()), Place::task(task), body)?;
-    }
-    Ok(())
+    crate::requests::pending(&*tx.txn, task)?.into_iter().try_for_each(|request| withdraw(tx, task, request))
+}
+
+/// The same for one effect that the program gave up.
+pub fn withdraw_for(tx: &mut Tx<'_>, task: &Task, key: &EffectKey) -> Result<()> {
+    let pending = crate::requests::pending(&*tx.txn, task)?;
+    let mut own = pending.into_iter().filter(|request| request.request["key"] == key.as_str());
+    own.try_for_each(|request| withdraw(tx, task, request))
+}
+
+fn withdraw(tx: &mut Tx<'_>, task: &Task, mut request: PermissionRequest) -> Result<()> {
+    request.status = RequestStatus::Denied;
+    request.updated_at = tx.now;
+    request.response = json!({ "resolution": "canceled", "votes": request.response["votes"] });
+    let body = json!({ "request": request, "decision": "canceled" });
+    let event = match request.source {
+        harn_core::RequestSource::Acp => EventKind::UserToolConfirmation,
+        harn_core::RequestSource::Hitl => EventKind::UserInputSubmitted,
+    };
+    tx.emit(event, ("permission_request", request.id.as_str()), Place::task(task), body).map(|_| ())
 }

@@ -1,9 +1,9 @@
 //! What a run is started with, recorded before anything else: everything that it depends on besides its journal.
 
 use harn_core::hash::Sha256Hash;
-use harn_core::ports::Setting;
+use harn_core::ports::{Runs, Setting};
 use harn_core::route::ChosenBy;
-use harn_core::run::{Budget, Compacted, Limits, Manifest, MutationScope, MutationSession};
+use harn_core::run::{Budget, Compacted, Limits, Manifest, MutationScope, MutationSession, Trust};
 use harn_core::{AutonomyTier, Error, Failure, Metadata, Persona, Result, Session, Task, Workspace};
 use harn_policy::PermissionPolicy;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::law::POLICY_ID;
 use crate::pins::Wish;
 use crate::plan::RunPlan;
+use crate::scripts;
 use crate::tx::{Tx, kind};
 
 /// Makes the manifest of a task that starts now, and keeps the blobs that it names. The inner error is that of a task
@@ -36,6 +37,7 @@ pub fn manifest(
         .and(budget_in(&task.metadata)?)
         .and(wish.budget)
         .and(ceiling(tx)?);
+    let (script, trust) = scripts::recorded(&task.metadata).unzip();
     let setting = Setting {
         persona: persona.as_ref(),
         tier,
@@ -44,6 +46,7 @@ pub fn manifest(
         model: wish.model,
         thinking: wish.thinking,
         fallbacks: wish.fallbacks.as_deref(),
+        runs: if script.is_some() { Runs::Script } else { Runs::Agent },
     };
     let image = match plan.image(&setting) {
         Ok(image) => image,
@@ -72,6 +75,8 @@ pub fn manifest(
         fallbacks: image.image.fallbacks.clone(),
         fallback_on: image.image.fallback_on.clone(),
         mutation,
+        trust: trust.unwrap_or(Trust::Judged),
+        script,
     }))
 }
 

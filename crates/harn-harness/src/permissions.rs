@@ -164,7 +164,7 @@ impl Harness {
             None => Some(self.options.root.to_string_lossy().into_owned()),
         };
         let call = ToolCall { id: "check".into(), name: check.tool, args: check.args };
-        let paths = self.locate(root, call.clone()).await?;
+        let paths = self.locate(root, EffectKind::Tool, call.clone()).await?;
         let tools = self.law.tools();
         let document: PermissionPolicy =
             self.glance(|view| Ok(get(view, kind::POLICY, POLICY_ID)?.unwrap_or_default()))?;
@@ -180,6 +180,7 @@ impl Harness {
             session: check.session_id.as_deref().unwrap_or_default(),
             workspace: workspace.as_ref().map_or("", |id| id.as_str()),
             submitter: &actor.id,
+            trust: Default::default(),
             now: self.options.clock.now(),
         });
         Ok(PermissionCheckResult {

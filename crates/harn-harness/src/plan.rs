@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harn_core::budget::Budget;
 use harn_core::chat::Thinking;
-use harn_core::ports::{Runner, Setting};
+use harn_core::ports::{Runner, Runs, Setting};
 use harn_core::run::{Image, Manifest};
 use harn_core::tool::ToolSpec;
 use harn_core::{AutonomyTier, Error, Result};
@@ -39,6 +39,7 @@ struct Wanted {
     model: Option<String>,
     thinking: Option<Thinking>,
     fallbacks: Option<Vec<String>>,
+    runs: Runs,
 }
 
 pub struct RunPlan {
@@ -88,6 +89,7 @@ impl RunPlan {
             model: setting.model.map(str::to_owned),
             thinking: setting.thinking,
             fallbacks: setting.fallbacks.map(<[String]>::to_vec),
+            runs: setting.runs,
         };
         let mut prepared = self.prepared.lock();
         if let Some(image) = prepared.get(&wanted) {

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use harn_core::chat::ModelRef;
+use harn_core::errand::{Recorded, Wait, Waitpoint};
 use harn_core::run::Compacted;
 use harn_core::run::{Delivery, EffectKey, JournalEntry, Spend, Verdict};
 use harn_core::{
-    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestSource, RequestStatus,
-    Role, Session, SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
+    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestId, RequestSource,
+    RequestStatus, Role, Session, SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
 };
 use harn_log::{Doc, DocQuery, Docs, Projection, Result, Row, RowKind};
 use harn_policy::RememberRule;
@@ -46,6 +47,8 @@ pub struct RunState {
     /// When the run's time is up, and how many seconds it had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<(Timestamp, u64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// By the run itself and by all that it has started.
     #[serde(default)]
     pub spent: Spend,
@@ -55,6 +58,9 @@ pub struct RunState {
     /// Which model each call asks that is under way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calling: BTreeMap<EffectKey, ModelRef>,
+    /// What it waits for until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timers: BTreeMap<EffectKey, Timestamp>,
 }
 
 impl RunState {
@@ -65,6 +71,16 @@ impl RunState {
         others.for_each(|(_, reserved)| total += *reserved);
         total
     }
+}
+
+/// A run that waits for waitpoints.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Waiting {
+    pub key: EffectKey,
+    pub request_id: RequestId,
+    pub wait: Wait,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
 }
 
 /// An undelivered message.
@@ -80,7 +96,7 @@ pub struct HarnessProjection;
 
 impl Projection for HarnessProjection {
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn apply(&self, docs: &mut dyn Docs, row: &Row) -> Result<()> {
@@ -249,7 +265,16 @@ fn finish(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     let Finished { task, outcome } = row.parse()?;
     put_task(docs, row, &task)?;
     put(docs, row, kind::OUTCOME, outcome.id.as_str(), &outcome, |_| {})?;
+    for wait in docs.find(&DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::WAIT) })? {
+        docs.remove(kind::WAIT, &wait.id)?;
+    }
     docs.remove(kind::RUN, task.id.as_str())
+}
+
+/// A person's yes is wanted, rather than an answer or a helping hand.
+fn asks_for_approval(request: &PermissionRequest) -> bool {
+    request.source == RequestSource::Acp
+        || matches!(request.action["kind"].as_str(), Some("approval" | "dual_control"))
 }
 
 fn put_request(docs: &mut dyn Docs, row: &Row, request: &PermissionRequest) -> Result<()> {
@@ -291,7 +316,10 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     if let JournalEntry::Manifest { manifest } = entry {
         let seconds = manifest.limits.budget.seconds;
         let deadline = seconds.map(|seconds| (row.at.plus_seconds(seconds), seconds));
-        return put(docs, row, kind::RUN, task, &RunState { deadline, ..RunState::default() }, |doc| {
+        let owner: Option<Task> = docs.get(kind::TASK, task)?.map(|doc| doc.parse()).transpose()?;
+        let workspace = owner.map(|task| task.workspace_id.to_string());
+        let run = RunState { deadline, workspace, ..RunState::default() };
+        return put(docs, row, kind::RUN, task, &run, |doc| {
             doc.task = None;
             doc.tag = deadline.map(|_| tag::TIMED.to_owned());
         });
@@ -308,13 +336,14 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
             run.open.insert(key, phase);
         }
         JournalEntry::Asked { key, request_id } => {
-            let question = match docs.get(kind::REQUEST, request_id.as_str())? {
-                Some(request) => request.parse::<PermissionRequest>()?.source == RequestSource::Hitl,
-                None => true,
+            let approval = match docs.get(kind::REQUEST, request_id.as_str())? {
+                Some(request) => asks_for_approval(&request.parse()?),
+                None => false,
             };
-            run.open.insert(key, if question { Phase::Question } else { Phase::Approval });
+            run.open.insert(key, if approval { Phase::Approval } else { Phase::Question });
         }
         JournalEntry::Answered { key, answer, .. } => {
+            docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
             let phase = match run.open.get(&key) {
                 Some(Phase::Question) => Phase::Answered,
                 _ if answer.approved => Phase::Allowed,
@@ -345,11 +374,36 @@ fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
                 })?;
             }
             run.calling.remove(&key);
+            run.timers.remove(&key);
+            run.open.remove(&key);
+            if key.kind() == "waitpoint" {
+                docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
+            }
+        }
+        JournalEntry::Timer { key, due, .. } => {
+            run.timers.insert(key.clone(), due);
+            run.open.insert(key, Phase::Allowed);
+        }
+        JournalEntry::Waiting { key, request_id, wait, due, .. } => {
+            let id = format!("{task}/{key}");
+            let waiting = Waiting { key: key.clone(), request_id, wait, due };
+            put(docs, row, kind::WAIT, &id, &waiting, |doc| {
+                doc.workspace = run.workspace.clone();
+                doc.tag = due.map(|_| tag::TIMED.to_owned());
+            })?;
+            run.open.insert(key, Phase::Allowed);
+        }
+        JournalEntry::Dropped { key } => {
+            docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
+            run.timers.remove(&key);
             run.open.remove(&key);
         }
-        JournalEntry::Manifest { .. } => {}
+        JournalEntry::Manifest { .. } | JournalEntry::Output { .. } => {}
     }
-    docs.replace(Doc { body: serde_json::to_string(&run)?, ..doc })
+    // Whoever keeps the time looks at runs with this tag.
+    let timed = run.deadline.is_some() || !run.timers.is_empty();
+    let tag = timed.then(|| tag::TIMED.to_owned());
+    docs.replace(Doc { body: serde_json::to_string(&run)?, tag, ..doc })
 }
 
 /// Whoever started a run pays for it too.
@@ -396,6 +450,19 @@ fn apply_fact(docs: &mut dyn Docs, row: &Row) -> Result<()> {
                 docs.remove(kind::IDEMPOTENCY, &doc.id)?;
             }
             Ok(())
+        }
+        "waitpoint.changed" => {
+            let waitpoint: Waitpoint = row.parse()?;
+            let workspace = row.workspace.as_deref().unwrap_or_default();
+            put(docs, row, kind::WAITPOINT, &format!("{workspace}/{}", waitpoint.id), &waitpoint, |_| {})
+        }
+        "script.event" => {
+            let recorded: Recorded = row.parse()?;
+            let workspace = row.workspace.as_deref().unwrap_or_default();
+            let topic = format!("{workspace}/{}", recorded.topic);
+            docs.put(document(row, kind::TOPIC, &topic, &row.id)?)?;
+            // The row itself has the words.
+            put(docs, row, kind::RECORDED, &row.id.to_string(), &row.id, |doc| doc.tag = Some(recorded.topic))
         }
         "key.created" => {
             let key: StoredKey = row.parse()?;

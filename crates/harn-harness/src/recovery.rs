@@ -13,7 +13,7 @@ use crate::lifecycle::{derive_status, out_of_time, start_next, transition};
 use crate::projection::RunState;
 use crate::tx::{Tx, kind, tag};
 use crate::workspaces::{emit_workspace, new_workspace};
-use crate::{Call, Harness, call, requests};
+use crate::{Call, Harness, call, requests, scripts};
 
 /// How often expired sessions are looked for.
 const TICK: Duration = Duration::from_secs(1);
@@ -63,7 +63,15 @@ impl Harness {
         for task in open {
             match task.status {
                 TaskStatus::Working => self.drive(task.id, task.session_id),
-                TaskStatus::AuthRequired | TaskStatus::InputRequired => self.park_again(task).await?,
+                TaskStatus::AuthRequired | TaskStatus::InputRequired => {
+                    // What a script only looks at is not in the journal before it is seen, so it may have been at work.
+                    let is_script = scripts::recorded(&task.metadata).is_some();
+                    let (id, session) = (task.id.clone(), task.session_id.clone());
+                    self.park_again(task).await?;
+                    if is_script {
+                        self.drive(id, session);
+                    }
+                }
                 // Waits behind another task, which will start it; a session without one starts it now.
                 _ => self.start_waiting(task).await?,
             }
@@ -99,7 +107,8 @@ impl Harness {
     /// Ends runs that have taken longer than they may, and denies requests that nobody answered in time.
     async fn enforce_time(&self) -> Result<()> {
         let now = self.options.clock.now();
-        let (late, unanswered) = self.look(move |view| overdue(view, now)).await?;
+        let Overdue { late, unanswered, due } = self.look(move |view| overdue(view, now)).await?;
+        due.into_iter().for_each(|task| self.wake_parked(task));
         for (id, seconds) in late {
             let plan = self.plan.clone();
             self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
@@ -112,6 +121,7 @@ impl Harness {
             })
             .await?;
         }
+        self.end_waits(now).await?;
         for request in unanswered {
             let id = request.id.clone();
             let reason = Some("Nobody answered before the deadline.".to_owned());
@@ -131,16 +141,24 @@ impl Harness {
     }
 }
 
-type Overdue = (Vec<(TaskId, u64)>, Vec<PermissionRequest>);
+struct Overdue {
+    /// Runs beyond their time, with the seconds that they had.
+    late: Vec<(TaskId, u64)>,
+    /// Requests beyond their deadline.
+    unanswered: Vec<PermissionRequest>,
+    /// Runs with a timer whose time has come.
+    due: Vec<TaskId>,
+}
 
-/// Runs beyond their time, with the seconds that they had, and requests beyond their deadline.
 fn overdue(view: &dyn View, now: Timestamp) -> Result<Overdue> {
     let timed = |kind| DocQuery { tag: Some(tag::TIMED), ..DocQuery::of(kind) };
-    let mut late = Vec::new();
+    let (mut late, mut due) = (Vec::new(), Vec::new());
     for doc in view.docs(&timed(kind::RUN)).map_err(crate::fault)? {
         let run: RunState = doc.parse().map_err(crate::fault)?;
         if let Some((_, seconds)) = run.deadline.filter(|(deadline, _)| *deadline < now) {
             late.push((TaskId::from(doc.id.as_str()), seconds));
+        } else if run.timers.values().any(|at| *at <= now) {
+            due.push(TaskId::from(doc.id.as_str()));
         }
     }
     let mut unanswered = Vec::new();
@@ -150,7 +168,7 @@ fn overdue(view: &dyn View, now: Timestamp) -> Result<Overdue> {
             unanswered.push(request);
         }
     }
-    Ok((late, unanswered))
+    Ok(Overdue { late, unanswered, due })
 }
 
 async fn keep_time(harness: Harness) {

@@ -1,9 +1,10 @@
 //! Requests to people: approvals and questions, the votes on them, and their resolution.
 
+use harn_core::ask::Settled;
 use harn_core::decision::PathFact;
 use harn_core::message::{Part, ToolStatus};
 use harn_core::run::{Answer, Decision, EffectKey, JournalEntry, Manifest, MutationSession, Verdict};
-use harn_core::tool::ToolCall;
+use harn_core::tool::{OwnTool, ToolCall};
 use harn_core::{
     Actor, Code, EffectKind, Error, EventKind, Message, MessageInput, PermissionRequest,
     PermissionRequestTag, Persona, RequestId, RequestSource, RequestStatus, Result, SessionId, Task, TaskId,
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::approval::{ApprovalRequest, approval_request};
+use crate::asks::{self, fitting};
 use crate::law::{Case, Law};
 use crate::lifecycle::{derive_status, tool_call_subject};
 use crate::page::{PageQuery, page};
@@ -48,15 +50,15 @@ impl Default for Electorate {
 
 /// Why the request exists, stored with it so that each edge can name it in its own words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Cause {
+pub(crate) struct Cause {
     key: EffectKey,
     reason: String,
     #[serde(flatten)]
-    electorate: Electorate,
+    pub electorate: Electorate,
     submitter: String,
     /// When the request is denied by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    deadline: Option<Timestamp>,
+    pub deadline: Option<Timestamp>,
     /// What spec 000 sends to a host that shows an approval: the request, the decision, the run's mutation record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval_request: Option<ApprovalRequest>,
@@ -64,6 +66,9 @@ struct Cause {
     policy_decision: Option<Decision>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mutation: Option<MutationSession>,
+    /// The tool, where a script describes it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own: Option<OwnTool>,
 }
 
 impl Harness {
@@ -128,15 +133,20 @@ impl Harness {
         let id = request.action["tool_call_id"].as_str().unwrap_or_default().to_owned();
         let args = rewritten.or_else(|| request.action["args"].as_object().cloned()).unwrap_or_default();
         let call = ToolCall { id, name, args };
+        let own: Option<OwnTool> = serde_json::from_value(request.request["own"].clone()).ok();
+        let own = own.map(|own| OwnTool { call: call.clone(), ..own });
         let paths = match &request.task_id {
             Some(task) if request.source == RequestSource::Acp => {
                 let task = task.clone();
                 let root = self.glance(move |view| Ok(manifest(view, &task)?.root))?;
-                self.locate(root, call.clone()).await?
+                match own.clone() {
+                    Some(own) => self.locate_own(root, own).await?,
+                    None => self.locate(root, effect_of(&request), call.clone()).await?,
+                }
             }
             _ => Vec::new(),
         };
-        Ok(Answered { response, message, call, paths, law: std::sync::Arc::clone(&self.law) })
+        Ok(Answered { response, message, call, own, paths, law: std::sync::Arc::clone(&self.law) })
     }
 }
 
@@ -147,8 +157,17 @@ pub(crate) struct Answered {
     pub message: Option<Message>,
     /// The call as it would be performed, and where its paths lead.
     pub call: ToolCall,
+    pub own: Option<OwnTool>,
     pub paths: Vec<PathFact>,
     pub law: std::sync::Arc<Law>,
+}
+
+/// What is asked about: a tool, unless a script calls its host.
+fn effect_of(request: &PermissionRequest) -> EffectKind {
+    match request.action["kind"].as_str() {
+        Some("call") => EffectKind::Call,
+        _ => EffectKind::Tool,
+    }
 }
 
 /// Arguments that replace the requested ones.
@@ -177,6 +196,7 @@ pub fn ask_approval(
     key: &EffectKey,
     call: &ToolCall,
     decision: &Decision,
+    own: Option<&OwnTool>,
 ) -> Result<RequestId> {
     let kind = match decision.context.effect {
         EffectKind::Tool => "tool_call",
@@ -195,6 +215,7 @@ pub fn ask_approval(
     ));
     cause.policy_decision = Some(decision.clone());
     cause.mutation.clone_from(&manifest.mutation);
+    cause.own = own.cloned();
     let request = new_request(tx, task, RequestSource::Acp, action, &cause);
     let body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args, "request": request });
     let place = Place::task(task).span(key.span_id(&task.id));
@@ -202,24 +223,7 @@ pub fn ask_approval(
     Ok(request.id)
 }
 
-/// Asks people a question.
-pub fn ask_question(
-    tx: &mut Tx<'_>,
-    task: &Task,
-    key: &EffectKey,
-    call: &ToolCall,
-    prompt: &str,
-) -> Result<RequestId> {
-    let action = json!({ "kind": "question", "tool_call_id": call.id, "prompt": prompt });
-    let cause = cause(tx, task, key, "The agent asks a person.".into())?;
-    let request = new_request(tx, task, RequestSource::Hitl, action, &cause);
-    let body = json!({ "prompt": prompt, "request": request });
-    let place = Place::task(task).span(key.span_id(&task.id));
-    tx.emit(EventKind::QuestionAsked, ("permission_request", request.id.as_str()), place, body)?;
-    Ok(request.id)
-}
-
-fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String) -> Result<Cause> {
+pub(crate) fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String) -> Result<Cause> {
     let persona: Option<Persona> = match &task.persona_id {
         Some(id) => tx.get(kind::PERSONA, id.as_str())?,
         None => None,
@@ -244,10 +248,11 @@ fn cause(tx: &Tx<'_>, task: &Task, key: &EffectKey, reason: String) -> Result<Ca
         approval_request: None,
         policy_decision: None,
         mutation: None,
+        own: None,
     })
 }
 
-fn new_request(
+pub(crate) fn new_request(
     tx: &Tx<'_>,
     task: &Task,
     source: RequestSource,
@@ -322,7 +327,10 @@ fn record(
     let rewritten = vote.args.is_some();
     votes.push(vote);
     let resolution = resolve(&votes, cause.electorate.quorum, &cause.submitter);
-    let settled = settle(tx, &task, &request, resolution, reply, &answered)?;
+    let mut settled = settle(tx, &task, &request, resolution, reply, &answered)?;
+    if let Some((answer, _)) = &mut settled {
+        answer.record = told(&request, &votes, voter, answer);
+    }
     request.updated_at = tx.now;
     request.response = json!({ "votes": votes });
     if let Some((answer, decision)) = &settled {
@@ -342,6 +350,16 @@ fn record(
         tx.wakes.push(Wake::Answered(task.id.clone()));
     }
     Ok(request)
+}
+
+/// What a script is told. A deadline is nobody's vote.
+fn told(request: &PermissionRequest, votes: &[Vote], voter: Voter, answer: &Answer) -> Option<Value> {
+    let (verdict, votes) = match voter {
+        Voter::Deadline => (Settled::Timeout, &votes[..votes.len().saturating_sub(1)]),
+        Voter::Caller if answer.approved => (Settled::Yes, votes),
+        Voter::Caller => (Settled::No, votes),
+    };
+    asks::record(request, votes, verdict, answer.reply.clone(), answer.reason.clone())
 }
 
 /// The run's own principal never answers; everybody answers once.
@@ -365,7 +383,7 @@ fn vote(
     response: &PermissionResponseRequest,
 ) -> Result<(Vote, Option<Value>)> {
     let said = response.approved.or(response.outcome.map(|outcome| outcome.approves()));
-    let question = request.source == RequestSource::Hitl;
+    let question = request.wants_reply();
     // An answer to a question is a yes; an approval has to be said.
     let approved = said.or((question && response.answer.is_some()).then_some(true)).ok_or_else(|| {
         Error::invalid(
@@ -379,7 +397,8 @@ fn vote(
     let args = rewritten_args(request, response).filter(|_| approved);
     let (reviewer, reason, at) = (tx.call.actor.id.clone(), response.reason.clone(), tx.now);
     let vote = Vote { reviewer, approved, args, reason, at };
-    Ok((vote, response.answer.clone().filter(|_| question)))
+    let reply = response.answer.clone().filter(|_| question && approved);
+    Ok((vote, reply.map(|reply| fitting(request, reply)).transpose()?))
 }
 
 /// What a resolution means for the run. The arguments as they are now go before policy once more.
@@ -394,14 +413,14 @@ fn settle(
     Ok(match resolution {
         Resolution::Pending => None,
         Resolution::Denied { reason } => {
-            Some((Answer { approved: false, args: None, reply: None, reason }, None))
+            Some((Answer { approved: false, args: None, reply: None, reason, record: None }, None))
         }
         Resolution::Approved { .. } if request.source == RequestSource::Hitl => {
-            Some((Answer { approved: true, args: None, reply, reason: None }, None))
+            Some((Answer { approved: true, args: None, reply, reason: None, record: None }, None))
         }
         // Only calls have arguments to look at again.
         Resolution::Approved { .. } if request.action["kind"] != "tool_call" => {
-            Some((Answer { approved: true, args: None, reply: None, reason: None }, None))
+            Some((Answer { approved: true, args: None, reply: None, reason: None, record: None }, None))
         }
         Resolution::Approved { args } => {
             let manifest = manifest(&*tx.txn, &task.id)?;
@@ -409,10 +428,11 @@ fn settle(
                 args: args.clone().unwrap_or_else(|| answered.call.args.clone()),
                 ..answered.call.clone()
             };
-            let decision = answered.law.decide(tx.now, task, &manifest, Case::tool(&call, &answered.paths));
+            let case = Case { own: answered.own.as_ref(), ..Case::tool(&call, &answered.paths) };
+            let decision = answered.law.decide(tx.now, task, &manifest, case);
             let denied = decision.action == Verdict::Deny;
             let reason = denied.then(|| decision.reason.clone());
-            Some((Answer { approved: !denied, args, reply: None, reason }, Some(decision)))
+            Some((Answer { approved: !denied, args, reply: None, reason, record: None }, Some(decision)))
         }
     })
 }
@@ -467,7 +487,7 @@ fn tell(
 }
 
 pub fn oldest_question(view: &dyn View, task: &Task) -> Result<Option<PermissionRequest>> {
-    Ok(pending(view, task)?.into_iter().find(|request| request.source == RequestSource::Hitl))
+    Ok(pending(view, task)?.into_iter().find(PermissionRequest::wants_reply))
 }
 
 pub fn pending(view: &dyn View, task: &Task) -> Result<Vec<PermissionRequest>> {
@@ -512,13 +532,9 @@ pub fn confirmation(
             "A tool confirmation needs a public `json` part such as {\"approved\": true}, or a `tool_result` part.";
         Error::invalid("message.parts", hint)
     })?;
-    let found = pending(view, task)?.into_iter().filter(|request| request.source == RequestSource::Acp).find(
-        |request| {
-            target
-                .as_deref()
-                .is_none_or(|id| request.id.as_str() == id || request.action["tool_call_id"] == id)
-        },
-    );
+    let found = pending(view, task)?.into_iter().filter(|request| !request.wants_reply()).find(|request| {
+        target.as_deref().is_none_or(|id| request.id.as_str() == id || request.action["tool_call_id"] == id)
+    });
     let request =
         found.ok_or_else(|| Error::conflict("No tool call of this task waits for such a confirmation."))?;
     Ok((request, response))

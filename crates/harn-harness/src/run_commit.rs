@@ -1,37 +1,41 @@
 //! One commit of a driver: what it reports becomes journal entries and events, under policy and budget.
 
+use harn_core::ask::{Ask, Asker};
 use harn_core::chat::{ModelRef, ProviderToolUse, Thinking};
 use harn_core::decision::PathFact;
+use harn_core::errand::Errand;
 use harn_core::message::ToolStatus;
 use harn_core::run::{
-    Attachment, Compacted, Compaction, Completion, EffectKey, Entry, JournalEntry, Manifest, Reply, Spend,
-    Verdict,
+    Attachment, Compacted, Compaction, Completed, Completion, EffectKey, Entry, JournalEntry, Manifest,
+    Reply, Shown, Spend, Verdict,
 };
-use harn_core::tool::{Class, ToolCall, ToolOutcome, ToolResult};
+use harn_core::tool::{Class, OwnTool, ToolCall, ToolOutcome, ToolResult};
 use harn_core::{
     Artifact, ArtifactId, ArtifactKind, ArtifactTag, Code, Decision, EffectKind, Error, EventKind, Message,
-    MessageInput, Part, Result, Role, Session, Task, TaskId, Visibility,
+    MessageInput, Part, RequestId, Result, Role, Session, Task, TaskId, Timestamp, Visibility,
 };
 use harn_log::DocQuery;
 use serde_json::{Map, Value, json};
 
-use crate::Harness;
+use crate::asks::ask_people;
 use crate::law::{Case, check_budget};
 use crate::lifecycle::{self, append_message, deliver, derive_status, tool_call_subject};
 use crate::projection::{InboxItem, Phase, RunState};
-use crate::requests::{ask_approval, ask_question, manifest};
+use crate::requests::{ask_approval, manifest};
 use crate::runs::Facts;
 use crate::tx::{Place, Tx, kind, payload};
+use crate::waitpoints::{self, Ran};
+use crate::{Harness, script_tells};
 
 /// Who ran a tool that none of ours ran.
 const PROVIDER: &str = "provider_native";
 
 pub(crate) struct RunCommit<'a, 'b> {
     harness: &'a Harness,
-    tx: &'a mut Tx<'b>,
+    pub(crate) tx: &'a mut Tx<'b>,
     facts: &'a Facts,
-    task: Task,
-    session: Session,
+    pub(crate) task: Task,
+    pub(crate) session: Session,
     manifest: Manifest,
 }
 
@@ -69,8 +73,10 @@ impl<'a, 'b> RunCommit<'a, 'b> {
 
     fn entry(&mut self, entry: Entry) -> Result<Reply> {
         match entry {
-            Entry::Requested { key, call, class } => self.requested(key, call, class),
-            Entry::Question { key, call, prompt } => self.question(key, call, &prompt),
+            Entry::Requested { key, effect, call, class } => self.requested(key, effect, call, class),
+            Entry::Ask { key, ask } => self.ask(key, &ask),
+            Entry::OwnTool { key, tool } => self.own_tool(key, *tool),
+            Entry::Errand { key, call } => self.errand(key, call),
             Entry::Begun { key, attempt, args, plan, .. } => {
                 self.require_allowed(&key)?;
                 let epoch = self.tx.txn.epoch();
@@ -79,14 +85,14 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                 Ok(Reply::Done)
             }
             Entry::BegunModel { .. } => self.begun_model(entry),
-            Entry::Completed { key, completion, changes, attachments } => {
-                self.attach(attachments)?;
-                let spent = self.spent(&key, &completion)?;
-                self.completed(&key, &completion, spent)?;
-                let decision = None;
-                self.journal(&JournalEntry::Completed { key, completion, changes, decision, spent })?;
+            Entry::Completed(completed) => self.took_place(*completed),
+            Entry::Timer { key, due } => self.timer(key, due),
+            Entry::Dropped { key } => {
+                lifecycle::withdraw_for(self.tx, &self.task, &key)?;
+                self.journal(&JournalEntry::Dropped { key })?;
                 Ok(Reply::Done)
             }
+            Entry::Output { shown } => self.output(shown),
             Entry::TakeInbox { key, seam } => {
                 let args = json!({ "seam": seam });
                 let decision = match self.gate(&key, EffectKind::Inbox, "inbox", args)? {
@@ -98,10 +104,49 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             }
             Entry::Compact { key, compaction, archive } => self.compact(key, &compaction, &archive),
             Entry::Finished(end) => {
-                lifecycle::finish(self.tx, &self.harness.plan, &mut self.task, end)?;
+                lifecycle::finish(self.tx, &self.harness.plan, &self.session, &mut self.task, end)?;
                 Ok(Reply::Done)
             }
         }
+    }
+
+    fn took_place(&mut self, completed: Completed) -> Result<Reply> {
+        let Completed { key, completion, changes, attachments, read, at } = completed;
+        self.attach(attachments)?;
+        let spent = self.spent(&key, &completion)?;
+        // What only looks at something is told by the journal, not by events.
+        match &read {
+            Some((call, _)) => self.script_tells(&key, call, &completion)?,
+            None => self.completed(&key, &completion, spent)?,
+        }
+        let (call, decision) = read.unzip();
+        let entry = JournalEntry::Completed { key, completion, changes, decision, spent, call, at };
+        self.journal(&entry)?;
+        Ok(Reply::Done)
+    }
+
+    fn timer(&mut self, key: EffectKey, due: Timestamp) -> Result<Reply> {
+        let decision = match self.gate(&key, EffectKind::Timer, "timer", json!({ "due": due }))? {
+            Gate::Open(decision) => decision,
+            Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
+        };
+        self.journal(&JournalEntry::Timer { key, due, decision })?;
+        Ok(Reply::Done)
+    }
+
+    /// Whoever watches sees it with the commit of all that came before.
+    fn output(&mut self, shown: Vec<Shown>) -> Result<Reply> {
+        for Shown { to, text } in &shown {
+            let (subject, place) = (("task", self.task.id.as_str()), Place::task(&self.task));
+            self.tx.emit(EventKind::ScriptOutput, subject, place, json!({ "to": to, "text": text }))?;
+        }
+        self.journal(&JournalEntry::Output { shown })?;
+        Ok(Reply::Done)
+    }
+
+    /// What a script does on its way is no part of the conversation; only what it says at the end is.
+    fn is_script(&self) -> bool {
+        self.manifest.script.is_some()
     }
 
     fn journal(&mut self, entry: &JournalEntry) -> Result<()> {
@@ -121,6 +166,8 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             changes: Vec::new(),
             decision,
             spent: None,
+            call: None,
+            at: None,
         };
         self.journal(&entry)?;
         Ok(Reply::Delivered(completion))
@@ -143,12 +190,28 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         self.harness.law.decide(self.tx.now, &self.task, &self.manifest, case)
     }
 
-    fn requested(&mut self, key: EffectKey, call: ToolCall, class: Class) -> Result<Reply> {
+    fn requested(
+        &mut self,
+        key: EffectKey,
+        effect: EffectKind,
+        call: ToolCall,
+        class: Class,
+    ) -> Result<Reply> {
         let nowhere: &[PathFact] = &[];
         let paths = self.facts.get(&key).map_or(nowhere, Vec::as_slice);
-        let decision = self.decide(Case::tool(&call, paths));
+        let decision = self.decide(Case { effect, ..Case::tool(&call, paths) });
         self.announce(&key, &call, &decision)?;
-        self.record(key, call, class, &decision)?;
+        self.record(key, call, class, &decision, None)?;
+        Ok(Reply::Decided(decision))
+    }
+
+    /// A tool that a script handles itself, judged as it describes it.
+    fn own_tool(&mut self, key: EffectKey, tool: OwnTool) -> Result<Reply> {
+        let nowhere: &[PathFact] = &[];
+        let paths = self.facts.get(&key).map_or(nowhere, Vec::as_slice);
+        let decision = self.decide(Case { own: Some(&tool), ..Case::tool(&tool.call, paths) });
+        self.announce(&key, &tool.call, &decision)?;
+        self.record(key, tool.call.clone(), Class::Local, &decision, Some(&tool))?;
         Ok(Reply::Decided(decision))
     }
 
@@ -170,20 +233,29 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             return Ok(Gate::Open(None));
         }
         let args = args.as_object().cloned().unwrap_or_default();
-        let decision = self.decide(Case { effect, name, args: &args, model, paths: &[] });
+        let decision = self.decide(Case { effect, name, args: &args, model, paths: &[], own: None });
         if decision.action == Verdict::Allow {
             return Ok(Gate::Open(Some(decision)));
         }
         let call = ToolCall { id: key.to_string(), name: name.to_owned(), args };
-        self.record(key.clone(), call, Class::Local, &decision)?;
+        self.record(key.clone(), call, Class::Local, &decision, None)?;
         Ok(Gate::Shut(decision))
     }
 
     /// Journals a decision, and asks people or tells them where it is not a plain yes.
-    fn record(&mut self, key: EffectKey, call: ToolCall, class: Class, decision: &Decision) -> Result<()> {
+    fn record(
+        &mut self,
+        key: EffectKey,
+        call: ToolCall,
+        class: Class,
+        decision: &Decision,
+        own: Option<&OwnTool>,
+    ) -> Result<()> {
         let asked = match decision.action {
             Verdict::Allow => None,
-            Verdict::Ask => Some(ask_approval(self.tx, &self.task, &self.manifest, &key, &call, decision)?),
+            Verdict::Ask => {
+                Some(ask_approval(self.tx, &self.task, &self.manifest, &key, &call, decision, own)?)
+            }
             Verdict::Deny => {
                 let body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args,
                                    "reason": decision.reason, "policy_decision": decision });
@@ -199,29 +271,62 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         Ok(())
     }
 
-    fn question(&mut self, key: EffectKey, call: ToolCall, prompt: &str) -> Result<Reply> {
-        let decision =
-            match self.gate(&key, EffectKind::Question, &call.name, Value::Object(call.args.clone()))? {
-                Gate::Open(decision) => decision,
-                Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
-            };
-        if let Some(decision) = decision {
-            self.announce(&key, &call, &decision)?;
-            let entry = JournalEntry::Requested {
-                key: key.clone(),
-                call: call.clone(),
-                class: Class::Local,
-                decision,
-            };
-            self.journal(&entry)?;
+    fn ask(&mut self, key: EffectKey, ask: &Ask) -> Result<Reply> {
+        let call = &ask.call;
+        let gate = self.gate(&key, EffectKind::Question, &call.name, Value::Object(call.args.clone()))?;
+        let decision = match gate {
+            Gate::Open(decision) => decision,
+            Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
+        };
+        if let Some(decision) = &decision {
+            if ask.asker == Asker::Model {
+                self.announce(&key, call, decision)?;
+            }
+            let (key, call, class, decision) = (key.clone(), call.clone(), Class::Local, decision.clone());
+            self.journal(&JournalEntry::Requested { key, call, class, decision })?;
         }
-        let request_id = ask_question(self.tx, &self.task, &key, &call, prompt)?;
+        let request_id = ask_people(self.tx, &self.task, &key, ask, decision.as_ref())?;
         self.journal(&JournalEntry::Asked { key, request_id })?;
         Ok(Reply::Done)
     }
 
+    fn errand(&mut self, key: EffectKey, call: ToolCall) -> Result<Reply> {
+        let errand = match Errand::parse(&call) {
+            Ok(errand) => errand,
+            Err(problem) => return self.ran(key, call.clone(), refusal(call, &problem), None),
+        };
+        let gate = self.gate(&key, EffectKind::Call, &call.name, Value::Object(call.args.clone()))?;
+        let decision = match gate {
+            Gate::Open(decision) => decision,
+            Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
+        };
+        match waitpoints::run(self.tx, &self.task.workspace_id, errand)? {
+            Ran::Done(answer) => self.ran(key, call, Completion::Answered { answer }, decision),
+            Ran::Later(wait) => {
+                let (request_id, due) = (RequestId::generate(), wait.due(self.tx.now));
+                self.journal(&JournalEntry::Waiting { key, request_id, call, wait, due, decision })?;
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    /// An errand that is over with its own commit.
+    fn ran(
+        &mut self,
+        key: EffectKey,
+        call: ToolCall,
+        completion: Completion,
+        decision: Option<Decision>,
+    ) -> Result<Reply> {
+        let (changes, spent, at) = (Vec::new(), None, None);
+        let (told, call) = (completion.clone(), Some(call));
+        self.journal(&JournalEntry::Completed { key, completion, changes, decision, spent, call, at })?;
+        Ok(Reply::Delivered(told))
+    }
+
     fn begun_model(&mut self, entry: Entry) -> Result<Reply> {
-        let Entry::BegunModel { key, attempt, model, messages, input_tokens, output_tokens } = entry else {
+        let Entry::BegunModel { key, attempt, model, messages, input_tokens, output_tokens, prices } = entry
+        else {
             return Err(Error::internal("This is not a model call."));
         };
         let args = json!({ "provider": model.provider, "model": model.model, "messages": messages });
@@ -230,13 +335,11 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             Gate::Open(decision) => decision,
             Gate::Shut(decision) => return Ok(Reply::Decided(decision)),
         };
-        let prices = self.manifest.prices_of(&model);
-        let micro_usd = prices.and_then(|prices| prices.reserve(input_tokens, output_tokens));
-        let reserved = Spend { input_tokens, output_tokens, micro_usd };
+        let reserved = Spend::at_most(input_tokens, output_tokens, prices);
         if let Some(refusal) = check_budget(self.tx, &self.task, &model, prices, &key, reserved)? {
             let args = args.as_object().cloned().unwrap_or_default();
             let call = ToolCall { id: key.to_string(), name: "model".into(), args };
-            self.record(key, call, Class::Local, &refusal)?;
+            self.record(key, call, Class::Local, &refusal, None)?;
             return Ok(Reply::Decided(refusal));
         }
         let mut body = json!({ "attempt": attempt, "model": model });
@@ -255,18 +358,25 @@ impl<'a, 'b> RunCommit<'a, 'b> {
     /// What an answer has really cost. A failed call is counted as nothing: providers do not charge for it.
     fn spent(&self, key: &EffectKey, completion: &Completion) -> Result<Option<Spend>> {
         let Completion::Model { answer } = completion else { return Ok(None) };
-        let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
-        let asked = run.and_then(|run| run.calling.get(key).cloned());
-        let micro_usd = asked
-            .and_then(|model| self.manifest.prices_of(&model))
-            .and_then(|prices| prices.cost(&answer.usage));
+        let micro_usd = match &answer.answered_by {
+            Some(by) => by.micro_usd,
+            None => {
+                let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
+                let asked = run.and_then(|run| run.calling.get(key).cloned());
+                let prices = asked.and_then(|model| self.manifest.prices_of(&model));
+                prices.and_then(|prices| prices.cost(&answer.usage))
+            }
+        };
         let (input_tokens, output_tokens) = (answer.usage.input_tokens, answer.usage.output_tokens);
         Ok(Some(Spend { input_tokens, output_tokens, micro_usd }))
     }
 
     fn announce(&mut self, key: &EffectKey, call: &ToolCall, decision: &Decision) -> Result<()> {
         let mut body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args });
-        self.tool_event(EventKind::AgentToolUse, key, &call.id, body.clone())?;
+        // A script calls its host by itself, no model has asked for it.
+        if decision.context.effect != EffectKind::Call {
+            self.tool_event(EventKind::AgentToolUse, key, &call.id, body.clone())?;
+        }
         body["policy_decision"] = json!(decision);
         self.tool_event(EventKind::ToolRequested, key, &call.id, body)
     }
@@ -274,10 +384,12 @@ impl<'a, 'b> RunCommit<'a, 'b> {
     fn completed(&mut self, key: &EffectKey, completion: &Completion, spent: Option<Spend>) -> Result<()> {
         match completion {
             Completion::Inbox { .. } | Completion::Compacted { .. } => Ok(()),
+            Completion::Time { .. } | Completion::Answered { .. } => Ok(()),
             Completion::Model { answer } => {
                 let parts = answer_parts(&answer.text, &answer.tool_calls);
                 // A summary is no part of the conversation; it is told by the compaction.
-                let message = if !parts.is_empty() && !key.as_str().starts_with("llm:compact:") {
+                let is_said = !self.is_script() && !key.as_str().starts_with("llm:compact:");
+                let message = if !parts.is_empty() && is_said {
                     let input = MessageInput { role: Role::Assistant, parts, metadata: Map::new() };
                     Some(append_message(self.tx, &self.session, Some(&self.task), input)?)
                 } else {
@@ -296,7 +408,8 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                 }
                 self.span(EventKind::SpanFailed, key, body)
             }
-            Completion::Tool { result } => self.tool_completed(key, result),
+            Completion::Tool { result } if key.kind() == "tool" => self.tool_completed(key, result),
+            Completion::Tool { result } => self.call_completed(key, result),
         }
     }
 
@@ -334,8 +447,13 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             status,
             visibility: Visibility::Public,
         };
-        let input = MessageInput { role: Role::Tool, parts: vec![part], metadata: Map::new() };
-        let message: Message = append_message(self.tx, &self.session, Some(&self.task), input)?;
+        let message: Option<Message> = match self.is_script() {
+            true => None,
+            false => {
+                let input = MessageInput { role: Role::Tool, parts: vec![part], metadata: Map::new() };
+                Some(append_message(self.tx, &self.session, Some(&self.task), input)?)
+            }
+        };
         let outcome = match result.outcome {
             ToolOutcome::Ok => Some(EventKind::ToolCompleted),
             ToolOutcome::Error | ToolOutcome::Interrupted => Some(EventKind::ToolFailed),
@@ -347,9 +465,27 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                 json!({ "tool_call_id": result.call_id, "name": result.name, "status": result.outcome });
             self.tool_event(kind, key, &result.call_id, body)?;
         }
-        let body = json!({ "tool_call_id": result.call_id, "name": result.name, "status": status,
-                           "output": result.output, "message_id": message.id });
+        let mut body = json!({ "tool_call_id": result.call_id, "name": result.name, "status": status,
+                               "output": result.output });
+        if let Some(message) = message {
+            body["message_id"] = json!(message.id);
+        }
         self.tool_event(EventKind::AgentToolResult, key, &result.call_id, body)
+    }
+
+    /// A call of a script is no part of the conversation.
+    fn call_completed(&mut self, key: &EffectKey, result: &ToolResult) -> Result<()> {
+        if script_tells::is_word(&result.name) {
+            let call = crate::runs::requested_call(self.tx, &self.task, key)?;
+            return self.script_tells(key, &call, &Completion::Tool { result: result.clone() });
+        }
+        let kind = match result.outcome {
+            ToolOutcome::Ok => EventKind::ToolCompleted,
+            ToolOutcome::Error | ToolOutcome::Interrupted => EventKind::ToolFailed,
+            ToolOutcome::Denied => return Ok(()),
+        };
+        let body = json!({ "tool_call_id": result.call_id, "name": result.name, "status": result.outcome });
+        self.tool_event(kind, key, &result.call_id, body)
     }
 
     fn attach(&mut self, attachments: Vec<Attachment>) -> Result<()> {
@@ -428,7 +564,13 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         Ok(told.get(first).copied().unwrap_or(u64::MAX))
     }
 
-    fn tool_event(&mut self, kind: EventKind, key: &EffectKey, call_id: &str, body: Value) -> Result<()> {
+    pub(crate) fn tool_event(
+        &mut self,
+        kind: EventKind,
+        key: &EffectKey,
+        call_id: &str,
+        body: Value,
+    ) -> Result<()> {
         let place = Place::task(&self.task).span(key.span_id(&self.task.id));
         let subject = tool_call_subject(&self.task, call_id);
         self.tx.emit(kind, ("tool_call", &subject), place, body).map(|_| ())
@@ -441,6 +583,12 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         let place = Place::task(&self.task).span(span.clone());
         self.tx.emit(kind, ("span", &span), place, body).map(|_| ())
     }
+}
+
+fn refusal(call: ToolCall, problem: &str) -> Completion {
+    let ToolCall { id: call_id, name, .. } = call;
+    let (outcome, output) = (ToolOutcome::Error, json!({ "error": problem }));
+    Completion::Tool { result: ToolResult { call_id, name, outcome, output, media: Vec::new() } }
 }
 
 fn answer_parts(text: &str, calls: &[ToolCall]) -> Vec<Part> {

@@ -5,9 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use harn_core::decision::{Access, PathFact};
+use harn_core::decision::{Access, EffectKind, PathFact};
+use harn_core::errand::Query;
 use harn_core::ports::{RunError, RunPort, Signal};
-use harn_core::run::{Answer, EffectKey, Entry, JournalEntry, Manifest, Reply, RunRecord, Seam, Verdict};
+use harn_core::run::{
+    Answer, Decision, EffectKey, Entry, JournalEntry, Manifest, Reply, RunRecord, Seam, Verdict,
+};
 use harn_core::tool::ToolCall;
 use harn_core::{Artifact, ArtifactId, Code, Error, Result, SessionId, Task, TaskId};
 use harn_log::{DocQuery, RowFilter, StagedBlob, View};
@@ -71,6 +74,14 @@ impl RunPort for HarnessPort {
             Code::InvalidStateTransition | Code::Conflict => RunError::Over,
             _ => RunError::Unavailable(error),
         })
+    }
+
+    async fn decide(&self, effect: EffectKind, call: &ToolCall) -> Result<Decision, RunError> {
+        let Some((task, manifest)) = self.judged.get() else { return Err(RunError::Over) };
+        let paths = self.harness.locate(manifest.root.clone(), effect, call.clone()).await;
+        let paths = paths.map_err(RunError::Unavailable)?;
+        let now = self.harness.options.clock.now();
+        Ok(self.harness.law.decide(now, task, manifest, Case { effect, ..Case::tool(call, &paths) }))
     }
 
     async fn keep(&self, blobs: Vec<Bytes>) -> Result<(), RunError> {
@@ -145,6 +156,11 @@ impl RunPort for HarnessPort {
         look.await.map_err(RunError::Unavailable)
     }
 
+    async fn tell(&self, query: Query) -> Result<serde_json::Value, RunError> {
+        let Some((task, _)) = self.judged.get().cloned() else { return Err(RunError::Over) };
+        self.harness.tell(task, query).await.map_err(RunError::Unavailable)
+    }
+
     async fn signal(&self) -> Signal {
         self.signal.wait().await
     }
@@ -165,11 +181,17 @@ impl HarnessPort {
     async fn locate(&self, entries: &[Entry]) -> Result<Facts, RunError> {
         let mut facts = Facts::new();
         for entry in entries {
-            if let Entry::Requested { key, call, .. } = entry {
-                let root = self.judged.get().and_then(|(_, manifest)| manifest.root.clone());
-                let found = self.harness.locate(root, call.clone()).await.map_err(RunError::Unavailable)?;
-                facts.insert(key.clone(), found);
-            }
+            let root = || self.judged.get().and_then(|(_, manifest)| manifest.root.clone());
+            let (key, found) = match entry {
+                Entry::Requested { key, effect, call, .. } => {
+                    (key, self.harness.locate(root(), *effect, call.clone()).await)
+                }
+                Entry::OwnTool { key, tool } => {
+                    (key, self.harness.locate_own(root(), (**tool).clone()).await)
+                }
+                _ => continue,
+            };
+            facts.insert(key.clone(), found.map_err(RunError::Unavailable)?);
         }
         Ok(facts)
     }
@@ -179,8 +201,8 @@ impl HarnessPort {
 fn contents(entry: &Entry) -> Vec<Bytes> {
     match entry {
         Entry::Begun { pre_image: Some(bytes), .. } => vec![bytes.clone()],
-        Entry::Completed { attachments, .. } => {
-            attachments.iter().map(|attachment| attachment.bytes.clone()).collect()
+        Entry::Completed(completed) => {
+            completed.attachments.iter().map(|attachment| attachment.bytes.clone()).collect()
         }
         Entry::Compact { archive, compaction, .. } => {
             vec![archive.clone(), Bytes::copy_from_slice(compaction.summary.as_bytes())]
@@ -202,7 +224,8 @@ fn load(view: &dyn View, plan: &RunPlan, task_id: TaskId, session_id: SessionId)
         None => None,
     };
     let journal = journal(view, &task_id)?;
-    Ok(RunRecord { task_id, session_id, manifest, system_prompt, tools, summary, history, journal })
+    let script = manifest.script.as_deref().map(|hash| crate::scripts::load(view, hash)).transpose()?;
+    Ok(RunRecord { task_id, session_id, manifest, system_prompt, tools, script, summary, history, journal })
 }
 
 /// A run's entries in order, without its manifest.
@@ -213,13 +236,23 @@ pub(crate) fn journal(view: &dyn View, task: &TaskId) -> Result<Vec<JournalEntry
 
 /// The call that an effect was requested with.
 pub(crate) fn requested_call(tx: &Tx<'_>, task: &Task, wanted: &EffectKey) -> Result<ToolCall> {
-    let found = journal(&*tx.txn, &task.id)?.into_iter().find_map(|entry| match entry {
-        JournalEntry::Requested { key, call, .. } if key == *wanted => Some(call),
-        _ => None,
-    });
-    found.ok_or_else(|| {
-        Error::internal(format!("Effect `{wanted}` of task `{}` was never requested.", task.id))
-    })
+    let found = requested_calls(tx, task)?.remove(wanted);
+    found.ok_or_else(|| never_requested(task, wanted))
+}
+
+/// The calls that the effects of a run were requested with, from one reading of its journal.
+pub(crate) fn requested_calls(tx: &Tx<'_>, task: &Task) -> Result<HashMap<EffectKey, ToolCall>> {
+    let mut calls = HashMap::new();
+    for entry in journal(&*tx.txn, &task.id)? {
+        if let JournalEntry::Requested { key, call, .. } = entry {
+            calls.entry(key).or_insert(call);
+        }
+    }
+    Ok(calls)
+}
+
+pub(crate) fn never_requested(task: &Task, key: &EffectKey) -> Error {
+    Error::internal(format!("Effect `{key}` of task `{}` was never requested.", task.id))
 }
 
 /// The session of a task, for waking it.

@@ -159,6 +159,14 @@ impl Harness {
         if let Some(run) = self.scheduler.runs.lock().get(&task) {
             return run.signal.set(|state| state.answered = true);
         }
+        self.wake_parked(task);
+    }
+
+    /// Gives a run a driver again that has none, because something that it waits for has come.
+    pub(crate) fn wake_parked(&self, task: TaskId) {
+        if self.scheduler.runs.lock().contains_key(&task) {
+            return;
+        }
         // Parked: nothing of it is in memory.
         let harness = self.clone();
         tokio::spawn(async move {
@@ -227,8 +235,7 @@ async fn fail_panicked(port: &HarnessPort) -> RunExit {
     tracing::error!(task = %port.task, "a driver panicked");
     let failure =
         Failure::new("internal_error", "The run failed inside the harness. This is a defect of Harn.");
-    let end = RunEnd { result: Err(failure), usage: Default::default(), model_calls: 0, tool_calls: 0 };
-    match port.commit(vec![Entry::Finished(end)]).await {
+    match port.commit(vec![Entry::Finished(RunEnd::failed(failure))]).await {
         Ok(_) => RunExit::Over,
         Err(error) => {
             tracing::error!(task = %port.task, ?error, "and its failure could not be recorded");

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::lifecycle::{cancel, enqueue, input_message, new_message, start_next};
 use crate::page::{PageQuery, page};
 use crate::requests::{self, Answered, confirmation};
+use crate::scripts::{self, Chosen};
 use crate::sessions::{check_parts, level, refuse_closed, visible_branch, visible_session};
 use crate::tx::{Place, Tx, get, kind, payload};
 use crate::workspaces::existing_persona;
@@ -38,6 +39,8 @@ impl Harness {
     ) -> Result<Task> {
         call.actor.require("tasks:write")?;
         let plan = self.plan.clone();
+        // An error is told only to a call that has not been answered before.
+        let script = self.script_for(&call.actor, &session, &request).await;
         let submitted = self.command(call, move |tx: &mut Tx<'_>| {
             let session = visible_session(&*tx.txn, &tx.call.actor, &session)?;
             tx.once(Some(&session.workspace_id.clone()), |tx| {
@@ -46,7 +49,7 @@ impl Harness {
                     let message = format!("Session `{}` belongs to another workspace.", session.id);
                     return Err(Error::invalid("workspace_id", message));
                 }
-                let task = new_task(tx, &session, request)?;
+                let task = new_task(tx, &session, request, script?)?;
                 let place = Place::task(&task);
                 tx.emit(
                     EventKind::TaskSubmitted,
@@ -271,7 +274,17 @@ fn refuse_terminal(task: &Task) -> Result<()> {
     ))
 }
 
-fn new_task(tx: &Tx<'_>, session: &harn_core::Session, request: SubmitTaskRequest) -> Result<Task> {
+fn new_task(
+    tx: &mut Tx<'_>,
+    session: &harn_core::Session,
+    mut request: SubmitTaskRequest,
+    script: Option<Chosen>,
+) -> Result<Task> {
+    request.metadata.remove(scripts::KEY);
+    if let Some(Chosen { image, told }) = script {
+        tx.txn.keep_blob(&image).map_err(crate::fault)?;
+        request.metadata.insert(scripts::KEY.into(), told);
+    }
     let input = Value::Object(request.input);
     check_parts("input.parts", &input_message(&input)?)?;
     crate::manifest::budget_in(&request.metadata)?;

@@ -35,6 +35,14 @@ pub mod kind {
     pub const POLICY: &str = "permission_policy";
     /// Remembered answers, and rules that were added through the API.
     pub const RULE: &str = "permission_rule";
+    /// Named points that runs wait at, by `workspace/id`.
+    pub const WAITPOINT: &str = "waitpoint";
+    /// Runs that wait for waitpoints, by `task/key`.
+    pub const WAIT: &str = "wait";
+    /// Entries of the event log of scripts; tagged with their topic.
+    pub const RECORDED: &str = "recorded";
+    /// The newest entry of a topic, by `workspace/topic`.
+    pub const TOPIC: &str = "topic";
     pub const KEY: &str = "api_key";
     pub const IDEMPOTENCY: &str = "idempotency";
 }
@@ -43,7 +51,7 @@ pub mod kind {
 pub mod tag {
     /// A task that is not terminal.
     pub const OPEN: &str = "open";
-    /// A run with a deadline, or a pending request with one.
+    /// A run with a deadline or a timer, a pending request with one, or a wait with one.
     pub const TIMED: &str = "timed";
     /// A session with an expiry.
     pub const EXPIRING: &str = "expiring";
@@ -150,6 +158,16 @@ impl Tx<'_> {
     /// Appends something that only the projections see.
     pub fn fact(&mut self, name: &str, body: &impl Serialize) -> Result<Row> {
         let row = NewRow::new(RowKind::Fact, name, self.now, encode(body)?);
+        self.txn.append(row).map_err(fault)
+    }
+}
+
+impl Tx<'_> {
+    /// The same, about something of one workspace.
+    pub fn fact_in(&mut self, workspace: &WorkspaceId, name: &str, body: &impl Serialize) -> Result<Row> {
+        let mut row = NewRow::new(RowKind::Fact, name, self.now, encode(body)?);
+        row.workspace = Some(workspace.to_string());
+        row.actor = Some(self.call.actor.id.clone());
         self.txn.append(row).map_err(fault)
     }
 }

@@ -581,8 +581,35 @@ pub struct Program {
     pub prelude: std::collections::HashMap<Arc<str>, u16>,
     /// How many variables modules have.
     pub globals: u32,
+    /// The functions that `tool` declares: as handlers they take their arguments one by one.
+    pub handlers: std::collections::BTreeSet<u16>,
     pub entry: u16,
+    /// What the pipeline that runs is to give back.
+    pub returns: Option<crate::compile::Wanted>,
     pub sources: Vec<Source>,
+}
+
+impl Program {
+    /// The builtins that its own code calls or passes on; what those are made of does not count.
+    pub fn mentions(&self) -> std::collections::BTreeSet<&'static str> {
+        let names = crate::builtins::all().map(|builtin| builtin.name);
+        let written: std::collections::HashMap<u16, &'static str> =
+            names.filter_map(|name| Some((*self.prelude.get(name)?, name))).collect();
+        let own = self.functions.iter().filter(|function| !function.is_prelude);
+        own.flat_map(|function| &function.code)
+            .filter_map(|op| match op {
+                Op::CallFunction { function, .. } | Op::TailFunction { function, .. } => {
+                    written.get(function).copied()
+                }
+                Op::CallBuiltin { builtin, .. } => crate::builtins::get(*builtin).map(|known| known.name),
+                Op::Const { index, .. } => match self.constants.get(*index as usize)? {
+                    Value::Builtin(number) => crate::builtins::get(*number).map(|known| known.name),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .collect()
+    }
 }
 
 /// A source that a program was made of.

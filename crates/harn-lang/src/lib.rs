@@ -3,6 +3,7 @@
 pub mod builtins;
 pub mod bytecode;
 pub mod compile;
+pub mod exports;
 pub mod fault;
 pub mod format;
 pub mod methods;

@@ -61,7 +61,7 @@ fn a_log_line_is_json_on_the_error_stream_with_the_time_of_the_host() {
         )
     );
     // The one that is not written does not ask for the time.
-    assert_eq!(calls, ["now_ms:main:1", "now_ms:main:2", "now_ms:main:3", "now_ms:main:4"]);
+    assert_eq!(calls, ["__now_ms:main:1", "__now_ms:main:2", "__now_ms:main:3", "__now_ms:main:4"]);
 }
 
 #[test]

@@ -247,28 +247,31 @@ fn skills() {
         ("json_pointer(skill_find(ONE, 'deploy'), '/name')", "deploy"),
         ("skill_find(ONE, 'x')", "nil"),
         ("skill_describe(ONE)", "- deploy: "),
-        ("skills_catalog_entries(ONE)", "[{description: , name: deploy, when_to_use: }]"),
-        ("skills_catalog_entries()", "[]"),
+        ("__skills_entries(ONE)", "[{description: , name: deploy, when_to_use: }]"),
         (
-            "skills_catalog_entries(skill_define(ONE, 'a', {short: 's', description: 'd', when_to_use: 'w'}))",
+            "__skills_entries(skill_define(ONE, 'a', {short: 's', description: 'd', when_to_use: 'w'}))",
             "[{description: s, name: a, when_to_use: w}, {description: , name: deploy, when_to_use: }]",
         ),
-        ("render_always_on_catalog()", ""),
         (
-            "render_always_on_catalog(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}))",
+            "__skills_told(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}))",
             "- a: d Use when: w\n- deploy: ",
         ),
         (
-            "render_always_on_catalog(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}), 20)",
+            "__skills_told(skill_define(ONE, 'a', {description: 'd', when_to_use: 'w'}), 20)",
             "- a: d Use when: w\n- and 1 more",
         ),
         (
-            "render_always_on_catalog(5)",
+            "__skills_told(5)",
             "Thrown: render_always_on_catalog: first argument must be a skill registry (created with skill_registry())",
         ),
         ("skill_count(skill_remove(ONE, 'deploy'))", "0"),
         ("skill_count(skill_select(ONE, ['x']))", "0"),
-        ("skill_render(skill_find(ONE, 'deploy'), ['a', 'b'])", "Run a with a b for $$"),
+        ("skill_render(skill_find(ONE, 'deploy'), ['a', 'b'])", "Run a with a b for $"),
+        ("skill_render(skill_find(ONE, 'deploy'))", "Run $1 with  for $"),
+        (
+            "skill_render({prompt: 'In ${HARN_SKILL_DIR} of ${HARN_SESSION_ID}, $0 ${HOME}', dir: '/s'})",
+            "In /s of ${HARN_SESSION_ID}, $0 ${HOME}",
+        ),
         (
             "skill_define(skill_registry(), 's', {invocation: 5})",
             "Thrown: skill_define: 'invocation' must be a string, got int",
@@ -284,4 +287,35 @@ fn skills() {
     ] {
         assert_eq!(told(&call.replace("ONE", one)), expected, "{call}");
     }
+}
+
+#[test]
+fn patterns_and_rankings() {
+    for (call, expected) in [
+        ("__fits_pattern('read_*', 'read_file')", "true"),
+        ("__fits_pattern('read_?', 'read_file')", "false"),
+        ("__fits_pattern('*', 'a/b')", "true"),
+        ("__fits_pattern('*', '')", "true"),
+        ("__fits_pattern('', 'a')", "false"),
+        ("__fits_pattern('src/*.rs', 'src/vm/mod.rs', true)", "false"),
+        ("__fits_pattern('src/**/*.rs', 'src/vm/mod.rs', true)", "true"),
+        ("__fits_pattern('src/**/*.rs', 'src/mod.rs', true)", "true"),
+        ("__fits_pattern('**/mod.rs', 'src/vm/mod.rs', true)", "true"),
+        ("__fits_pattern('infra/**', 'infra/a/b.tf', true)", "true"),
+        ("__fits_pattern('*.tf', 'infra/a/b.tf', true)", "true"),
+        ("__fits_pattern('Dockerfile', 'infra/Dockerfile', true)", "true"),
+        ("__near('divde', ['divide', 'add'])", "divide"),
+        ("__near('fly', ['divide', 'add'])", "nil"),
+        ("__word_hits('Ship it to production', 'ships production releases')", "2"),
+        ("__bm25('the of', ['the log of it'])", "[0.0]"),
+        ("__bm25('log', [])", "[]"),
+    ] {
+        assert_eq!(told(call), expected, "{call}");
+    }
+    // The rarer word counts more, and so does the shorter text.
+    let best = "__bm25('invoice customer', ['customer mail', 'invoice', 'customer', 'weather'])";
+    assert_eq!(
+        told(&format!("jq({best}, '[.[1] > .[2], .[2] > .[0], .[0] > .[3], .[3] == 0]')")),
+        "[[true, true, true, true]]"
+    );
 }

@@ -588,18 +588,18 @@ fn done(turn: &Turn) -> Value {
 
 #[test]
 fn the_host_calls_functions_while_the_program_waits_and_after_its_end() {
-    let text = "let n = atomic(0)\nlet f = { x ->\n println(\"called with ${x}\")\n sleep(x)\n atomic_add(n, x) + x\n}\nllm_call(f)\nprintln(\"main ends\")\nf";
+    let text = "let n = atomic(0)\nlet f = { x ->\n println(\"called with ${x}\")\n sleep(x)\n atomic_add(n, x) + x\n}\n__emit(\"f\", f)\nprintln(\"main ends\")\nf";
     let mut vm = machine(text, Limits::default());
     let turn = vm.run(u64::MAX);
     let [call] = &turn.calls[..] else { panic!("{turn:?}") };
-    let (main, f) = (call.id, call.args[0].clone());
+    let (main, f) = (call.id, call.args[1].clone());
 
     let (first, second) = (vm.call(f.clone(), vec![Value::Int(10)]), vm.call(f, vec![Value::Int(5)]));
     assert_ne!(first, second);
     let turn = vm.run(u64::MAX);
     assert_eq!(said(&turn), "called with 10\ncalled with 5\n");
     let keys: Vec<&str> = turn.calls.iter().map(|call| call.key.as_str()).collect();
-    assert_eq!(keys, ["sleep:main/call:1:1", "sleep:main/call:2:1"]);
+    assert_eq!(keys, ["__sleep:main/call:1:1", "__sleep:main/call:2:1"]);
     assert!(turn.ended.is_empty() && matches!(turn.state, State::Waiting));
 
     vm.complete(turn.calls[1].id, Ok(Value::Nil));

@@ -78,7 +78,7 @@ impl Host {
                     Some(Value::Int(ms) | Value::Duration(ms)) => *ms,
                     _ => 0,
                 };
-                self.open.push_back((self.now + ms, call.id, call.builtin == "monotonic_ms"));
+                self.open.push_back((self.now + ms, call.id, call.builtin == "__monotonic_ms"));
             }
             for call in turn.dropped {
                 self.trace.dropped.push(call);

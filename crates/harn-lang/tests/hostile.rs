@@ -5,6 +5,8 @@ mod common;
 mod support;
 
 use harn_lang::builtins::{self, Body, Cx, Meter, PureFn, Rng};
+use harn_lang::bytecode::Source;
+use harn_lang::compile::{NoModules, Settings, compile};
 use harn_lang::methods::{self, Method};
 use harn_lang::value::Value;
 use harn_lang::vm::Limits;
@@ -294,4 +296,19 @@ fn many_permits_are_given_back_one_by_one() {
     let code = "var held = []\nfor i in 1 to 20000 { held = held.push(sync_semaphore_acquire(\"s\", 20000)) }\n\
         for permit in held { sync_release(permit) }\nsync_metrics(\"semaphore\", \"s\").held";
     assert_eq!(support::run(code).result, Ok(Value::Int(0)));
+}
+
+#[test]
+fn functions_that_share_all_their_variables_are_refused() {
+    let (count, mut text) = (1100, String::new());
+    (0..count).for_each(|at| text.push_str(&format!("var v{at} = {at}\n")));
+    (0..count)
+        .for_each(|at| text.push_str(&format!("fn f{at}() {{ return f{}() + v{at} }}\n", (at + 1) % count)));
+    let source = Source { name: "wide.harn".into(), text: text.into() };
+    let refused = compile(source, &NoModules, &Settings::default()).err().map(|problems| problems.all);
+    let messages: Vec<String> = refused.into_iter().flatten().map(|problem| problem.message).collect();
+    assert!(
+        matches!(messages.as_slice(), [only] if only.starts_with("The functions of this block use too many")),
+        "{messages:?}"
+    );
 }

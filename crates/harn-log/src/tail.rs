@@ -73,6 +73,11 @@ impl Tail {
         *self.head.borrow()
     }
 
+    /// Changes with every commit, whatever was in it.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.head.subscribe()
+    }
+
     /// Matching events above `after` and the id up to which the answer is complete; none when the ring
     /// does not reach back that far.
     fn since(&self, after: u64, filter: &RowFilter) -> Option<(Vec<Arc<TailRow>>, u64)> {

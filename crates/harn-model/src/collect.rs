@@ -92,7 +92,16 @@ impl Assembly {
 
     fn finish(self, stop: StopReason) -> ModelAnswer {
         let Self { text, thinking, thoughts, tool_calls, provider_tools, partial_calls, usage, .. } = self;
-        ModelAnswer { text, thinking, thoughts, tool_calls, provider_tools, partial_calls, stop, usage }
+        ModelAnswer {
+            text,
+            thinking,
+            thoughts,
+            tool_calls,
+            provider_tools,
+            partial_calls,
+            usage,
+            ..ModelAnswer::stopped(stop)
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::catalog::{Catalog, Dialect, Env, Location, Provider, Wire};
 
 /// For everything that one server is asked.
 const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_ELSEWHERE: Duration = Duration::from_secs(10);
 const LARGEST_ANSWER: usize = 1 << 20;
 
 /// A model that a local server has.
@@ -50,7 +51,7 @@ pub enum NoList {
     NoQuestion,
     #[error("not running at {url}")]
     NotRunning { url: String },
-    #[error("no answer from {url} within {} s", PATIENCE.as_secs())]
+    #[error("no answer from {url} in time")]
     Silent { url: String },
     #[error("{url} answered with status {status}")]
     Status { url: String, status: u16 },
@@ -73,6 +74,30 @@ pub fn discover(
     let servers: Vec<Server> =
         catalog.providers().filter(wanted).map(|provider| Server::of(provider, env, transport)).collect();
     join_all(servers.into_iter().map(Server::ask))
+}
+
+/// What came of asking a provider whether it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    pub provider: String,
+    pub base_url: Option<String>,
+    /// How many models it lists.
+    pub models: Result<usize, NoList>,
+    /// What to do where it is not there.
+    pub advice: Option<String>,
+}
+
+/// Asks one provider, here or elsewhere, for the list of its models: the smallest question that needs a key.
+pub fn check(
+    provider: &Provider,
+    env: Env<'_>,
+    transport: &Transport,
+) -> impl Future<Output = Checked> + Send + use<> {
+    let mut server = Server::of(provider, env, transport);
+    if provider.location == Location::Cloud {
+        server.until = Instant::now() + PATIENCE_ELSEWHERE;
+    }
+    server.check()
 }
 
 /// A server that is about to be asked.
@@ -104,6 +129,31 @@ impl Server {
         };
         let advice = models.as_ref().err().and_then(|why| advice(&self.provider, why));
         LocalServer { provider: self.provider.id, base_url: self.base_url, models, advice }
+    }
+
+    async fn check(self) -> Checked {
+        let models = match &self.base_url {
+            None => Err(NoList::NoAddress),
+            Some(base) => self.get(&self.question(base)).await.map(|list| {
+                let lists = ["data", "models"].iter().find_map(|name| list[*name].as_array());
+                lists.map_or(0, Vec::len)
+            }),
+        };
+        let advice = models.as_ref().err().and_then(|why| advice(&self.provider, why));
+        Checked { provider: self.provider.id, base_url: self.base_url, models, advice }
+    }
+
+    fn question(&self, base: &str) -> String {
+        let versioned = |version: &str| match base.ends_with(&format!("/{version}")) {
+            true => format!("{base}/models"),
+            false => format!("{base}/{version}/models"),
+        };
+        match self.provider.wire {
+            Wire::Ollama => format!("{base}/api/tags"),
+            Wire::OpenaiChat | Wire::OpenaiResponses => format!("{base}/models"),
+            Wire::AnthropicMessages => versioned("v1"),
+            Wire::Gemini => versioned("v1beta"),
+        }
     }
 
     async fn ollama(&self, base: &str) -> Result<Vec<Discovered>, NoList> {
@@ -149,6 +199,9 @@ impl Server {
     async fn get_patiently(&self, url: &str) -> Result<Value, NoList> {
         let not_running = |_| NoList::NotRunning { url: self.base_url.clone().unwrap_or_default() };
         let mut request = self.transport.client.get(url);
+        if self.provider.wire == Wire::AnthropicMessages {
+            request = request.header("anthropic-version", "2023-06-01");
+        }
         if let Some((name, value)) = &self.key {
             request = request.header(name, value);
         }

@@ -7,6 +7,7 @@ mod connect;
 pub mod discover;
 mod error;
 mod http;
+pub mod mock_file;
 mod offline;
 mod one_json;
 mod pieces;
@@ -36,9 +37,10 @@ pub use http::{
     AfterContent, HttpModel, HttpOptions, Limiter, Proxy, RateLimits, RetryPolicy, Transport, TransportError,
     TransportOptions,
 };
+pub use mock_file::{MockFile, MockFileError, MockRecording};
 pub use offline::OfflineModel;
 pub use record::{Recording, RecordingError, RecordingModel, Redact};
-pub use registry::{ModelSource, Models};
+pub use registry::{CatalogView, ModelSource, Models};
 pub use scripted::{ScriptError, ScriptedModel};
 pub use source::{CatalogSource, Variables};
 pub use thinking::nearest;
@@ -50,6 +52,11 @@ pub trait Model: Send + Sync {
     /// What is known about it.
     fn card(&self) -> ModelCard {
         ModelCard::default()
+    }
+
+    /// Whether its answers come from a file, so that nobody is called.
+    fn is_recorded(&self) -> bool {
+        false
     }
 
     /// Begins a call. Nothing happens before the first poll, and dropping the stream cancels the call.

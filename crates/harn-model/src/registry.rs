@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use harn_core::chat::ModelRef;
 use parking_lot::Mutex;
 
-use crate::Model;
+use crate::catalog::Catalog;
+use crate::discover::Checked;
+use crate::{MockFile, MockRecording, Model, Variables};
 
 /// Connections that are kept. More than any process uses at a time; people may name models as they like.
 const KEPT: usize = 64;
@@ -18,6 +21,23 @@ pub trait ModelSource: Send + Sync {
 
     /// None for a model that it cannot call.
     fn connect(&self, reference: &ModelRef) -> Option<Arc<dyn Model>>;
+
+    /// What it knows of providers and models, for those who only look.
+    fn catalog(&self) -> Option<CatalogView<'_>> {
+        None
+    }
+
+    /// Asks a provider whether it is there; none for one that is not known.
+    fn check(&self, _provider: &str) -> Option<BoxFuture<'static, Checked>> {
+        None
+    }
+}
+
+/// A catalog, with the environment that says which of it can be used.
+#[derive(Clone, Copy)]
+pub struct CatalogView<'a> {
+    pub catalog: &'a Catalog,
+    pub variables: Variables,
 }
 
 /// The models that this process can call. Cheap to clone; clones share their connections.
@@ -28,6 +48,9 @@ pub struct Models(Arc<Shared>);
 struct Shared {
     given: Vec<Arc<dyn Model>>,
     source: Option<Arc<dyn ModelSource>>,
+    /// Answers every call in the place of all others.
+    mock: Option<Arc<MockFile>>,
+    recording: Option<Arc<MockRecording>>,
     connected: Mutex<HashMap<(String, String), Arc<dyn Model>>>,
 }
 
@@ -40,13 +63,56 @@ impl Models {
     /// The same with a source for all others. A recorded run finds its model there, whatever is the default now.
     #[must_use]
     pub fn with_source(self, source: Arc<dyn ModelSource>) -> Self {
-        let given = self.0.given.clone();
-        Self(Arc::new(Shared { given, source: Some(source), ..Shared::default() }))
+        Self(Arc::new(Shared { source: Some(source), ..self.parts() }))
+    }
+
+    /// The same, with every call of any model answered from a file: `--llm-mock`.
+    #[must_use]
+    pub fn with_mock(self, mock: Arc<MockFile>) -> Self {
+        Self(Arc::new(Shared { mock: Some(mock), ..self.parts() }))
+    }
+
+    /// The same, with every answer of any model written to a file: `--llm-mock-record`.
+    #[must_use]
+    pub fn with_mock_recording(self, recording: Arc<MockRecording>) -> Self {
+        Self(Arc::new(Shared { recording: Some(recording), ..self.parts() }))
+    }
+
+    fn parts(&self) -> Shared {
+        Shared {
+            given: self.0.given.clone(),
+            source: self.0.source.clone(),
+            mock: self.0.mock.clone(),
+            recording: self.0.recording.clone(),
+            connected: Mutex::default(),
+        }
     }
 
     pub fn get(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
-        let given = self.0.given.iter().find(|model| model.reference() == *reference);
-        given.cloned().or_else(|| self.connected(reference))
+        let given = || self.0.given.iter().find(|model| model.reference() == *reference);
+        let model = match &self.0.mock {
+            Some(mock) => Arc::clone(mock) as Arc<dyn Model>,
+            None => given().cloned().or_else(|| self.connected(reference))?,
+        };
+        Some(match &self.0.recording {
+            Some(recording) => MockRecording::of(recording, model),
+            None => model,
+        })
+    }
+
+    /// The models that were given by themselves, in their order.
+    pub fn given(&self) -> Vec<ModelRef> {
+        self.0.given.iter().map(|model| model.reference()).collect()
+    }
+
+    /// What the source knows, if it knows more than names.
+    pub fn catalog(&self) -> Option<CatalogView<'_>> {
+        self.0.source.as_ref()?.catalog()
+    }
+
+    /// Asks a provider whether it is there; none for one that is not known.
+    pub fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
+        self.0.source.as_ref()?.check(provider)
     }
 
     fn connected(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
@@ -82,8 +148,15 @@ impl Models {
             Some(source) => source.resolve(selector),
             None => Err(format!("there is no model `{}`", shortened(selector))),
         };
-        sought.or_else(|told| given(&half).ok_or(told))
+        // Recorded answers are given to whatever name is asked.
+        let named = || self.0.mock.as_ref().map(|_| named(selector));
+        sought.or_else(|told| given(&half).or_else(named).ok_or(told))
     }
+}
+
+fn named(selector: &str) -> ModelRef {
+    let (provider, model) = selector.split_once(':').unwrap_or((MockFile::PROVIDER, selector));
+    ModelRef { provider: provider.to_owned(), model: model.to_owned() }
 }
 
 /// Enough to recognise it by.

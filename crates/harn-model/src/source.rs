@@ -3,11 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use harn_core::chat::ModelRef;
 use parking_lot::Mutex;
 
 use crate::catalog::{Catalog, Resolved};
 use crate::connect::limiter;
+use crate::discover::{self, Checked};
+use crate::registry::CatalogView;
 use crate::{
     ConnectError, HttpModel, Limiter, Model, ModelSource, Transport, TransportError, TransportOptions,
     connect,
@@ -77,6 +81,16 @@ impl ModelSource for CatalogSource {
                 None
             }
         }
+    }
+
+    fn catalog(&self) -> Option<CatalogView<'_>> {
+        Some(CatalogView { catalog: &self.catalog, variables: self.variables })
+    }
+
+    fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
+        let provider = self.catalog.provider(provider)?;
+        let transport = self.transport().ok()?;
+        Some(discover::check(provider, &self.variables, transport).boxed())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use harn_core::chat::Thinking;
 
+use crate::ThinkingKind;
+
 /// The level of `offered` that comes nearest to `wanted`: the same one, else the next lower one that still thinks,
 /// else the lowest. None where the provider decides by itself, or where nothing is offered.
 ///
@@ -16,6 +18,21 @@ pub fn nearest(wanted: Thinking, offered: &[Thinking]) -> Option<Thinking> {
     let thinks = |level: &&Thinking| !matches!(level, Thinking::Auto | Thinking::Off);
     let levels = || offered.iter().filter(thinks);
     levels().filter(|level| **level < wanted).max().or_else(|| levels().min()).copied()
+}
+
+/// Whether a model that is known to be able to think does so when it is told this.
+pub(crate) fn thinks(kind: &ThinkingKind, wanted: Thinking) -> bool {
+    match kind {
+        ThinkingKind::Effort { levels } | ThinkingKind::Adaptive { levels } => {
+            nearest(wanted, levels) != Some(Thinking::Off)
+        }
+        ThinkingKind::Always => true,
+        ThinkingKind::Budget { .. } | ThinkingKind::Switch => wanted != Thinking::Off,
+        ThinkingKind::Unknown
+        | ThinkingKind::Never
+        | ThinkingKind::PromptTag
+        | ThinkingKind::TemplateSwitch => false,
+    }
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ fn request(messages: Vec<ChatMessage>) -> ModelRequest {
         max_output_tokens: 100,
         thinking: Default::default(),
         output_schema: None,
+        sampling: Default::default(),
     }
 }
 

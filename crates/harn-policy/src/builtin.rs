@@ -272,6 +272,16 @@ pub fn default(tier: AutonomyTier, reach: SideEffect) -> TierRule {
     }
 }
 
+/// What holds for a script that its owner runs himself, when no rule matched.
+pub fn own_script() -> TierRule {
+    TierRule {
+        id: "script.own",
+        index: 6,
+        action: Verdict::Allow,
+        says: "a script that its owner runs may do what no rule forbids",
+    }
+}
+
 /// The labels of a path by itself.
 pub fn path_labels(path: &SeenPath, labels: &mut Vec<RiskLabel>) {
     let named = |test: fn(&str) -> bool| path.folded.iter().any(|name| test(name));

@@ -1,11 +1,14 @@
 //! Other spellings of permissions, and the rules that they mean.
 
-use harn_core::Verdict;
-use harn_core::decision::RuleSource;
+use harn_core::decision::{RuleSource, Trust};
 use harn_core::hash::Sha256Hash;
+use harn_core::{Decision, Verdict};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::policy::Policy;
 use crate::rule::{Layer, Match, Patterns, Rule};
+use crate::subject::Subject;
 
 /// The approval policy of the bridge protocol: four lists of globs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +48,39 @@ impl ApprovalPolicy {
         rules.extend(tools(&self.require_approval, "require_approval", Verdict::Ask));
         rules.extend(tools(&self.auto_approve, "auto_approve", Verdict::Allow));
         Layer { source: RuleSource::ApprovalPolicy, rules: without_repeats(rules) }
+    }
+}
+
+impl ApprovalPolicy {
+    /// The policy that a script brings along; whatever else it says is not about approvals.
+    pub fn of_script(value: &Value) -> Option<Self> {
+        let fields = value.as_object()?;
+        let list = |name: &str| match fields.get(name) {
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(Value::String(one)) => vec![one.clone()],
+            _ => Vec::new(),
+        };
+        Some(Self {
+            auto_approve: list("auto_approve"),
+            auto_deny: list("auto_deny"),
+            require_approval: list("require_approval"),
+            write_path_allowlist: list("write_path_allowlist"),
+        })
+    }
+
+    /// The stricter one of a decision and of what this policy says.
+    pub fn narrow(&self, decision: Decision, subject: &Subject<'_>) -> Decision {
+        match Policy::compile(vec![self.layer()]) {
+            Ok(policy) => {
+                let own = policy.decide(&Subject { trust: Trust::Own, ..*subject });
+                if own.action > decision.action { own } else { decision }
+            }
+            Err(error) => Decision {
+                action: Verdict::Deny,
+                reason: format!("The approval policy of the script is not understood: {error}"),
+                ..decision
+            },
+        }
     }
 }
 

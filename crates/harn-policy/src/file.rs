@@ -155,6 +155,7 @@ impl PermissionsFile {
                     session: "",
                     workspace: "",
                     submitter: "",
+                    trust: Default::default(),
                     now: Timestamp::from_millis(0),
                 });
                 TestReport {

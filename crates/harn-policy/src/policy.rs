@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use harn_core::decision::{
-    CommandFact, DecisionContext, DecisionTag, MatchedRule, PathFact, RiskLabel, RuleSource,
+    CommandFact, DecisionContext, DecisionTag, MatchedRule, PathFact, RiskLabel, RuleSource, Trust,
 };
 use harn_core::tool::SideEffect;
 use harn_core::{Decision, EffectKind, Verdict};
@@ -129,9 +129,19 @@ impl Policy {
                 speaking[rule.compiled.action as usize].push((place, rule));
             }
         }
-        let bench = Bench { policy: self, facts: &facts, evidence: &evidence, speaking: &speaking };
-        let ceiling = builtin::ceiling(subject.tier, facts.reach);
-        let default = builtin::default(subject.tier, facts.reach);
+        let bench = Bench {
+            policy: self,
+            facts: &facts,
+            evidence: &evidence,
+            speaking: &speaking,
+            trust: subject.trust,
+        };
+        let (ceiling, default) = match subject.trust {
+            Trust::Judged => {
+                (builtin::ceiling(subject.tier, facts.reach), builtin::default(subject.tier, facts.reach))
+            }
+            Trust::Own => (None, builtin::own_script()),
+        };
         let rulings = facts.acts.iter().filter_map(|act| bench.judge(*act, ceiling.as_ref(), &default));
         let ruling = rulings.reduce(graver);
         let ruling = ruling.unwrap_or(Ruling {
@@ -192,13 +202,15 @@ struct Bench<'p> {
     evidence: &'p Evidence,
     /// The rules that hold for the call as a whole, by their action.
     speaking: &'p [Vec<(usize, &'p Known)>; 3],
+    trust: Trust,
 }
 
 impl<'p> Bench<'p> {
     /// None when the act does not count because another stands for it.
     fn judge(&self, act: Act, ceiling: Option<&'p TierRule>, default: &'p TierRule) -> Option<Ruling<'p>> {
         let ruling = |verdict, decider| Some(Ruling { verdict, decider, act });
-        if let Some(rule) = builtin::denial(self.facts, act, self.policy) {
+        let is_judged = self.trust == Trust::Judged;
+        if is_judged && let Some(rule) = builtin::denial(self.facts, act, self.policy) {
             return ruling(Verdict::Deny, Decider::Builtin(rule));
         }
         if let Some(rule) = ceiling {
@@ -217,7 +229,10 @@ impl<'p> Bench<'p> {
         if let Some((place, rule)) = self.speaks(Verdict::Ask, act).or_else(|| self.may_speak(act)) {
             return ruling(Verdict::Ask, Decider::Rule(place, rule));
         }
-        let questions = builtin::questions(self.facts, act, self.policy);
+        let questions = match self.trust {
+            Trust::Judged => builtin::questions(self.facts, act, self.policy),
+            Trust::Own => Vec::new(),
+        };
         let open = questions
             .into_iter()
             .find(|question| !covering.clone().any(|(_, rule)| lifts(&rule.compiled, act, *question)));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use harn_core::chat::ModelRef;
-use harn_core::decision::{Access, PathFact};
+use harn_core::decision::{Access, PathFact, Trust};
 use harn_core::tool::{SideEffect, ToolKind, ToolSpec};
 use harn_core::{AutonomyTier, EffectKind, Timestamp};
 use serde_json::{Map, Value};
@@ -29,6 +29,7 @@ pub struct Subject<'a> {
     pub workspace: &'a str,
     /// Who submitted the task.
     pub submitter: &'a str,
+    pub trust: Trust,
     pub now: Timestamp,
 }
 
@@ -40,7 +41,7 @@ impl Subject<'_> {
     /// How far the call reaches. A tool that nobody knows is taken to reach as far as any can.
     pub fn side_effect(&self) -> SideEffect {
         match (self.effect, self.spec) {
-            (EffectKind::Tool, None) => SideEffect::Network,
+            (EffectKind::Tool | EffectKind::Call, None) => SideEffect::Network,
             (_, None) => SideEffect::None,
             (_, Some(spec)) => {
                 let network = spec.annotations.network.as_ref();

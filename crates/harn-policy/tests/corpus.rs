@@ -224,6 +224,7 @@ fn judge(
         session: "ses_corpus",
         workspace: "ws_corpus",
         submitter: "usr_corpus",
+        trust: Default::default(),
         now: Timestamp::from_millis(0),
     })
 }

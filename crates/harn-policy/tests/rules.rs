@@ -329,6 +329,7 @@ fn the_permission_policy_means_rules_and_has_a_version() {
             session: "s",
             workspace: "w",
             submitter: "u",
+            trust: Default::default(),
             now: NOW,
         });
         assert_eq!(outcome(&decision), (action, rule), "{provider}");

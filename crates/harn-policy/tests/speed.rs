@@ -68,6 +68,7 @@ fn decisions_with_a_hundred_rules() {
             session: "session_1",
             workspace: "workspace_1",
             submitter: "ann",
+            trust: Default::default(),
             now: support::NOW,
         };
         measure(what, if what.starts_with("100") { 2 } else { 1000 }, || {

@@ -69,7 +69,7 @@ type Run = (String, Duration);
 
 pub fn report(out: &mut impl Write) {
     let python = python();
-    let lua = answers("lua5.4", &["-v"]).then_some("lua5.4");
+    let lua = lua();
     writeln!(out, "\nThe language: processor time, best of {ROUNDS}; so many times as long as ours").unwrap();
     for (peer, path) in [("python3", python.is_some()), ("lua5.4", lua.is_some())] {
         if !path {
@@ -96,7 +96,7 @@ pub fn report(out: &mut impl Write) {
     }
     writeln!(out, "  (Rhai has no fibres, Lua no JSON; Lua's fibres are bare coroutines without a queue)")
         .unwrap();
-    start_up(out, python.as_deref(), lua);
+    start_up(out);
     growth(out);
     sources(out);
 }
@@ -194,8 +194,9 @@ fn python() -> Option<String> {
     asked.status.success().then(|| String::from_utf8_lossy(&asked.stdout).trim().to_owned())
 }
 
-fn answers(path: &str, args: &[&str]) -> bool {
-    Command::new(path).args(args).output().is_ok_and(|output| output.status.success())
+fn lua() -> Option<&'static str> {
+    let answered = Command::new("lua5.4").arg("-v").output();
+    answered.is_ok_and(|output| output.status.success()).then_some("lua5.4")
 }
 
 /// What this thread has used of a processor: other work on the machine does not count.
@@ -213,11 +214,11 @@ fn processor_time() -> Duration {
 }
 
 /// From the start of the process to its first line.
-fn start_up(out: &mut impl Write, python: Option<&str>, lua: Option<&str>) {
-    let harn = Some(env!("CARGO_BIN_EXE_harn"));
+pub fn start_up(out: &mut impl Write) {
+    let (harn, python, lua) = (Some(env!("CARGO_BIN_EXE_harn")), python(), lua());
     let contenders: [(&str, Option<&str>, &[&str]); 3] = [
         ("harn run", harn, &["run", "-e", "println(1)"]),
-        ("python3", python, &["-c", "print(1)"]),
+        ("python3", python.as_deref(), &["-c", "print(1)"]),
         ("lua5.4", lua, &["-e", "print(1)"]),
     ];
     let mut best = [None; 3];

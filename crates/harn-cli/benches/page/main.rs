@@ -6,6 +6,7 @@ mod language;
 mod models;
 mod policy;
 mod runaway;
+mod scripts;
 mod serve;
 #[path = "../../tests/support/mod.rs"]
 mod support;
@@ -16,7 +17,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    if models::memory::is_probe() {
+    if models::memory::is_probe() || scripts::parked::is_probe() {
         return;
     }
     // One part by its name, or all of them.
@@ -46,5 +47,8 @@ fn main() {
     }
     if wanted("language") {
         language::report(&mut out);
+    }
+    if wanted("scripts") {
+        scripts::report(&mut out);
     }
 }

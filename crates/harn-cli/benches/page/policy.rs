@@ -47,6 +47,7 @@ fn measure(policy: &Policy, spec: &ToolSpec, args: &Value) -> Duration {
         session: "session_1",
         workspace: "workspace_1",
         submitter: "ann",
+        trust: Default::default(),
         now: Timestamp::from_millis(0),
     };
     let mut times: Vec<Duration> = (0..200)

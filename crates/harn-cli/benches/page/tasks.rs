@@ -73,7 +73,7 @@ async fn latency() -> (Vec<Duration>, u64) {
 }
 
 /// The median time of so many commits of one row, one after another.
-async fn bare_commits(commits: u64) -> Duration {
+pub async fn bare_commits(commits: u64) -> Duration {
     let folder = folder();
     let log = SqliteLog::open(folder.path(), Arc::new(HarnessProjection), Options::default()).unwrap();
     let mut times = Vec::new();

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use harn_lang::vm::Limits;
 
-use super::TestCommand;
+use super::{TargetArgs, TestCommand};
+use crate::commands::script::host::Answers;
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -24,12 +25,37 @@ pub struct RunArgs {
     /// What the script may print; 0 for as much as it wants.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(..=1 << 30))]
     pub max_output: u64,
+    /// The script may do only this: calls such as `read_file`, or `files`, `process`, `network`, `models`, `people`, `host`.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<String>,
+    /// The script may not do this; the same words as for --allow.
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub deny: Vec<String>,
+    /// Answers in the place of models, one JSON object in a line.
+    #[arg(long, value_name = "FILE")]
+    pub llm_mock: Option<PathBuf>,
+    /// Write what models answer to a file for --llm-mock.
+    #[arg(long, value_name = "FILE", conflicts_with = "llm_mock")]
+    pub llm_mock_record: Option<PathBuf>,
+    /// Run it as a task of the harness, which goes on after a crash. A script that asks people or other agents always
+    /// does.
+    #[arg(long, conflicts_with = "code")]
+    pub durable: bool,
+    /// Print the events of such a run as JSON lines.
+    #[arg(long)]
+    pub json: bool,
     /// What the script finds in `argv`.
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+    #[command(flatten)]
+    pub target: TargetArgs,
 }
 
 impl RunArgs {
+    pub fn answers(&self) -> Answers {
+        Answers { from: self.llm_mock.clone(), to: self.llm_mock_record.clone() }
+    }
+
     pub fn limits(&self) -> Limits {
         let or_none = |limit: u64| if limit == 0 { u64::MAX } else { limit };
         Limits {
@@ -93,6 +119,15 @@ pub struct TestArgs {
     /// Run every test twice; it fails if the two runs print or ask for different things.
     #[arg(long)]
     pub determinism: bool,
+    /// Let tests reach models and the network, and keep what they were given in `fixtures/` beside each test.
+    #[arg(long)]
+    pub record: bool,
+    /// Answer from what --record has kept; what it has not fails.
+    #[arg(long, conflicts_with_all = ["record", "network"])]
+    pub replay: bool,
+    /// Let tests reach models and the network.
+    #[arg(long)]
+    pub network: bool,
     /// Run the tests again whenever a script changes, until Ctrl-C.
     #[arg(long)]
     pub watch: bool,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use harn_client::{Client, Method};
-use harn_core::{Clock, PermissionRequest, RequestSource, RequestStatus, SystemClock, Task, Timestamp};
+use harn_core::{Clock, PermissionRequest, RequestStatus, SystemClock, Task, Timestamp};
 use harn_wire::agents::PermissionResponseRequest;
 use serde_json::{Map, Value};
 
@@ -128,9 +128,10 @@ async fn find(client: &Client, id: &str) -> Result<PermissionRequest> {
 }
 
 fn ask(request: &PermissionRequest) -> Result<Option<Choice>> {
-    let prompt = match request.source {
-        RequestSource::Acp => "Let it happen? [y]es, [n]o, anything else leaves it open: ",
-        RequestSource::Hitl => "Your reply (nothing leaves it open): ",
+    let prompt = match (request.wants_reply(), request.action["kind"].as_str()) {
+        (true, _) => "Your reply (nothing leaves it open): ",
+        (false, Some("escalation")) => "Will you see to it? [y]es, [n]o, anything else leaves it open: ",
+        (false, _) => "Let it happen? [y]es, [n]o, anything else leaves it open: ",
     };
     let mut out = std::io::stdout();
     write!(out, "{prompt}")?;
@@ -138,12 +139,12 @@ fn ask(request: &PermissionRequest) -> Result<Option<Choice>> {
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
     let line = line.trim();
-    Ok(match (request.source, line.to_ascii_lowercase().as_str()) {
+    Ok(match (request.wants_reply(), line.to_ascii_lowercase().as_str()) {
         (_, "") => None,
-        (RequestSource::Hitl, _) => Some(Choice::Reply(line.to_owned())),
-        (RequestSource::Acp, "y" | "yes") => Some(Choice::Approve),
-        (RequestSource::Acp, "n" | "no") => Some(Choice::Deny),
-        (RequestSource::Acp, _) => None,
+        (true, _) => Some(Choice::Reply(line.to_owned())),
+        (false, "y" | "yes") => Some(Choice::Approve),
+        (false, "n" | "no") => Some(Choice::Deny),
+        (false, _) => None,
     })
 }
 
@@ -159,10 +160,10 @@ async fn finish(connection: &Connection, answered: &Value, json: bool) -> Result
         return Ok(ExitCode::SUCCESS);
     }
     let id = plain(request.id.as_str());
-    match (request.status, request.source) {
+    match (request.status, request.wants_reply()) {
         (RequestStatus::Pending, _) => say(format_args!("Your vote on {id} counts; others have to agree.")),
-        (RequestStatus::Approved, RequestSource::Acp) => say(format_args!("Approved {id}.")),
-        (RequestStatus::Approved, RequestSource::Hitl) => say(format_args!("Replied to {id}.")),
+        (RequestStatus::Approved, false) => say(format_args!("Approved {id}.")),
+        (RequestStatus::Approved, true) => say(format_args!("Replied to {id}.")),
         (RequestStatus::Denied, _) => say(format_args!("Denied {id}.")),
     }
     if let Some(rule) = request.response["remembered_rule_id"].as_str().filter(|rule| !rule.is_empty()) {

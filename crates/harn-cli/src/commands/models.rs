@@ -140,6 +140,7 @@ async fn test(catalog: &Catalog, selector: Option<&str>) -> Result<ExitCode> {
         max_output_tokens: 64,
         thinking: Thinking::Off,
         output_schema: None,
+        sampling: Default::default(),
     };
     match collect(model.stream(request)).await {
         Ok(answer) => {

@@ -1,5 +1,6 @@
 //! How messages, requests and decisions look to a person, wherever they are shown.
 
+use harn_core::ask::shown_choice;
 use harn_core::decision::{DecisionContext, PathFact};
 use harn_core::message::ToolStatus;
 use harn_core::{Decision, Message, Part, PermissionRequest, RequestSource, Verdict};
@@ -53,7 +54,13 @@ pub fn request(request: &PermissionRequest) {
     let text = |value: &Value| plain(value.as_str().unwrap_or_default());
     match request.source {
         RequestSource::Hitl => {
-            say(format_args!("{} asks: {}", paint(Tone::Warn, &id), text(&action["prompt"])));
+            let asks = match action["kind"].as_str() {
+                Some("approval" | "dual_control") => "asks for approval",
+                Some("escalation") => "asks somebody to see to it",
+                _ => "asks",
+            };
+            say(format_args!("{} {asks}: {}", paint(Tone::Warn, &id), text(&action["prompt"])));
+            arguments(action["args"].as_object());
         }
         RequestSource::Acp => {
             let tool = text(&action["tool"]);
@@ -63,6 +70,16 @@ pub fn request(request: &PermissionRequest) {
     }
     let mut facts = Table::facts();
     facts.fact("asked", relative(request.created_at));
+    if let Some(choices) = action["choices"].as_array() {
+        let choices: Vec<String> = choices.iter().map(|choice| plain(&shown_choice(choice))).collect();
+        facts.fact("choices", choices.join(", "));
+    }
+    if let Some(role) = action["role"].as_str() {
+        facts.fact("role", plain(role));
+    }
+    if let Some(deadline) = request.request["deadline"].as_str() {
+        facts.fact("until", plain(deadline));
+    }
     if request.source == RequestSource::Acp {
         facts.fact("why", text(&request.request["reason"]));
         let rule = &request.request["policy_decision"]["matched_rule"];
@@ -77,10 +94,7 @@ pub fn request(request: &PermissionRequest) {
         let votes = request.response["votes"].as_array().map_or(0, Vec::len);
         facts.fact("votes", format!("{votes} of {quorum}"));
     }
-    let flags = match request.source {
-        RequestSource::Hitl => "--reply TEXT",
-        RequestSource::Acp => "--approve (or --deny)",
-    };
+    let flags = if request.wants_reply() { "--reply TEXT" } else { "--approve (or --deny)" };
     facts.fact("answer", format!("harn tasks answer {id} {flags}"));
     facts.say();
 }

@@ -142,7 +142,7 @@ async fn last_session(client: &Client, workspace: Option<&str>) -> Result<String
 }
 
 /// The workspace of this folder; elsewhere the only one that there is.
-async fn workspace(client: &Client) -> Result<String> {
+pub async fn workspace(client: &Client) -> Result<String> {
     let all: Vec<Workspace> = all_pages(client, "/v1/workspaces", &[]).await?;
     let here = std::env::current_dir().and_then(|folder| folder.canonicalize()).unwrap_or_default();
     let around = all.iter().filter(|workspace| here.starts_with(Path::new(&workspace.root)));

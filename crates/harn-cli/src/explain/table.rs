@@ -228,6 +228,27 @@ pub const FAILURES: &[Entry] = &[
     ),
     entry(
         Kind::Failure,
+        "script_error",
+        "A script ended with an error that it did not catch, or could not be started.",
+        "the message says what was thrown, and where",
+        "correct the script or its input and run it again; `harn check FILE` finds errors without running it",
+    ),
+    entry(
+        Kind::Failure,
+        "script_exit",
+        "A script ended by itself with `exit(n)`, and n is not 0.",
+        "the script says so; the message has the number",
+        "look at what it printed with `harn runs show ID`",
+    ),
+    entry(
+        Kind::Failure,
+        "script_result",
+        "What a script gave back is not what its pipeline says that it gives, or is too large to be kept.",
+        "the message has the path to the value that does not fit, and the type that was expected",
+        "correct the `return` or the declared type; write what is large to a file",
+    ),
+    entry(
+        Kind::Failure,
         "journal_mismatch",
         "The run's journal does not fit what this Harn would have done.",
         "another version of Harn, or a damaged log",

@@ -82,7 +82,7 @@ impl Ending {
                 shown.extend(lines(summary).map(Line::plain));
                 return shown;
             }
-            Detail::Quiet => shown.push(self.verdict()),
+            Detail::Quiet | Detail::Script => shown.push(self.verdict()),
             Detail::Full => {
                 shown.push(Line::empty());
                 shown.push(self.verdict());

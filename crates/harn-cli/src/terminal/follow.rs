@@ -191,6 +191,12 @@ impl Follow {
         }
         match shown.news {
             News::Nothing => Ok(None),
+            News::Printed { is_error, text } => {
+                if let Output::Lines(_) = self.output {
+                    self.screen.printed(is_error, &text);
+                }
+                Ok(None)
+            }
             News::Asks(request) => self.asked(*request).await,
             News::Resolved { request } => {
                 self.resolved(&request);

@@ -1,5 +1,6 @@
 //! Something that a run asks people: the exact action, why it asks, and what may be answered.
 
+use harn_core::ask::shown_choice;
 use harn_core::{PermissionRequest, RequestSource, RequestStatus};
 use serde_json::{Value, json};
 
@@ -86,17 +87,19 @@ impl Request {
 
     /// What can be typed.
     pub fn choices(&self) -> Line {
-        let Self { what: What::Approval { .. }, quorum, .. } = self else {
+        let Self { what: What::Approval { decision, .. }, quorum, .. } = self else {
             return Line::new(Tone::Faint, "Type the answer in one line.").indented(2);
         };
-        // What several people have to agree to is never remembered.
-        let remembered: &[(&str, &str)] = if *quorum > 1 {
+        let of_script = decision.is_null();
+        // What several people have to agree to is never remembered, nor what a script asks by itself.
+        let remembered: &[(&str, &str)] = if *quorum > 1 || of_script {
             &[]
         } else {
             &[("s", "yes, for this session"), ("w", "yes, in this workspace")]
         };
         let first: &[(&str, &str)] = &[("y", "yes"), ("n", "no")];
-        let last: &[(&str, &str)] = &[("e", "edit the arguments"), ("?", "more")];
+        let last: &[(&str, &str)] =
+            if of_script { &[("?", "more")] } else { &[("e", "edit the arguments"), ("?", "more")] };
         let mut line = Line::empty().indented(2);
         for (index, (key, meaning)) in first.iter().chain(remembered).chain(last).enumerate() {
             let gap = if index == 0 { "" } else { "  " };
@@ -133,8 +136,16 @@ impl Request {
 impl From<PermissionRequest> for Request {
     fn from(request: PermissionRequest) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let action = &request.action;
         let what = match request.source {
-            RequestSource::Hitl => What::Question { prompt: text(&request.action["prompt"]) },
+            RequestSource::Hitl if request.wants_reply() => What::Question { prompt: question(action) },
+            // What a script wants people to agree to is shown like a call of the function that asks.
+            RequestSource::Hitl => What::Approval {
+                tool: text(&action["tool"]),
+                args: asked_args(action),
+                decision: Value::Null,
+                reason: text(&request.request["reason"]),
+            },
             RequestSource::Acp => What::Approval {
                 tool: text(&request.action["tool"]),
                 args: request.action["args"].as_object().cloned().unwrap_or_default(),
@@ -151,6 +162,27 @@ impl From<PermissionRequest> for Request {
             deadline: request.request["deadline"].as_str().map(str::to_owned),
         }
     }
+}
+
+/// A question, with the replies that it takes.
+fn question(action: &Value) -> String {
+    let prompt = action["prompt"].as_str().unwrap_or_default();
+    match action["choices"].as_array().filter(|choices| !choices.is_empty()) {
+        Some(choices) => {
+            let choices: Vec<String> = choices.iter().map(shown_choice).collect();
+            format!("{prompt}\nOne of: {}", choices.join(", "))
+        }
+        None => prompt.to_owned(),
+    }
+}
+
+fn asked_args(action: &Value) -> Args {
+    let named = [("action", "prompt"), ("role", "role"), ("args", "args"), ("evidence", "evidence")];
+    let given = named.iter().filter_map(|(shown, name)| Some((*shown, action.get(name)?)));
+    given
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect()
 }
 
 /// Whether somebody may still answer.

@@ -106,6 +106,21 @@ impl Screen {
         }
     }
 
+    /// What a script prints, as it prints it.
+    pub fn printed(&mut self, is_error: bool, text: &str) {
+        let cleared = self.cleared();
+        write(&cleared);
+        if is_error {
+            let mut err = std::io::stderr();
+            let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+        } else {
+            write(text);
+        }
+        if let LastRow::Prompt(prompt) = &self.last_row {
+            write(prompt);
+        }
+    }
+
     /// One JSON value in one line.
     pub fn json(&mut self, json: &str) {
         write(&format!("{json}\n"));

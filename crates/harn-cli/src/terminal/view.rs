@@ -27,6 +27,8 @@ pub enum Detail {
     Full,
     /// Only what the agent says at the end, and what it asks.
     Quiet,
+    /// Only what a script prints, and what it asks.
+    Script,
 }
 
 /// What an event means for whoever drives the view, beyond its lines.
@@ -35,6 +37,11 @@ pub enum News {
     Nothing,
     /// People are asked something.
     Asks(Box<Request>),
+    /// A script printed something.
+    Printed {
+        is_error: bool,
+        text: String,
+    },
     /// A request was answered or withdrawn.
     Resolved {
         request: String,
@@ -67,6 +74,8 @@ struct Call {
     seen: bool,
     waits_for_people: bool,
     outcome: Option<(String, Timestamp)>,
+    /// A script has asked for it, and no model.
+    by_script: bool,
 }
 
 pub struct View {
@@ -86,7 +95,12 @@ impl View {
     pub fn show(&mut self, event: &Event) -> Shown {
         let Some(kind) = event.kind() else { return Vec::new().into() };
         let mut shown = self.read(kind, event);
-        if self.detail == Detail::Quiet && !matches!(shown.news, News::Ended(_)) {
+        let is_said = match self.detail {
+            Detail::Full => true,
+            Detail::Quiet => matches!(shown.news, News::Ended(_)),
+            Detail::Script => false,
+        };
+        if !is_said {
             shown.lines.clear();
         }
         shown
@@ -147,6 +161,14 @@ impl View {
                 self.requested(event);
                 Vec::new().into()
             }
+            EventKind::ScriptOutput if self.detail != Detail::Script => {
+                lines(event.text("text")).map(Line::plain).collect::<Vec<_>>().into()
+            }
+            // The script's own terminal gets it as it is.
+            EventKind::ScriptOutput => {
+                let (is_error, text) = (event.text("to") == "error", event.text("text").to_owned());
+                Shown { lines: Vec::new(), news: News::Printed { is_error, text } }
+            }
             EventKind::ToolApprovalRequired | EventKind::QuestionAsked => self.asked(event),
             EventKind::ToolApproved => self.approved(event).into(),
             EventKind::ToolDenied => self.denied(event).into(),
@@ -187,6 +209,7 @@ impl View {
             seen: false,
             waits_for_people: event.text("name") == "ask_user",
             outcome: None,
+            by_script: event.payload["policy_decision"]["context"]["effect"] == "call",
         };
         self.calls.insert(event.text("tool_call_id").to_owned(), call);
     }
@@ -244,6 +267,10 @@ impl View {
         let id = event.text("tool_call_id");
         if event.text("reason") == "canceled" {
             return self.calls.remove(id).map(|call| stopped(&call)).into_iter().collect();
+        }
+        // A script gets the result by itself, and no other event tells it.
+        if self.calls.get(id).is_some_and(|call| call.by_script) {
+            return self.calls.remove(id).map(|call| called(&call, event)).into_iter().collect();
         }
         if let Some(call) = self.calls.get_mut(id) {
             call.outcome = Some((event.text("status").to_owned(), event.created_at));
@@ -320,6 +347,12 @@ fn output_tail(output: &Value) -> Vec<Line> {
     }
     shown.extend(all[left_out..].iter().map(|line| Line::new(Tone::Faint, line).indented(4)));
     shown
+}
+
+fn called(call: &Call, event: &Event) -> Line {
+    let (tone, mark) = if event.text("status") == "ok" { (Tone::Good, "✓ ") } else { (Tone::Bad, "✗ ") };
+    let took = duration(call.since, event.created_at);
+    Line::new(tone, mark).and(Tone::Plain, &call.short).and(Tone::Faint, &format!("  {took}")).clipped()
 }
 
 fn stopped(call: &Call) -> Line {

@@ -205,6 +205,8 @@ const ORDER: &[&str] = &[
     "types.md",
     "modules.md",
     "concurrency.md",
+    "models.md",
+    "agents.md",
     "tools.md",
     "std.md",
     "builtins.md",

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod answering;
+mod connect;
 mod docs;
 mod doctor;
 mod empty;
@@ -20,6 +21,8 @@ mod record;
 mod remote;
 mod repl;
 mod rules;
+mod script_fixtures;
 mod script_host;
 mod script_tests;
 mod scripts;
+mod web;

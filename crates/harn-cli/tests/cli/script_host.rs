@@ -126,3 +126,26 @@ fn a_line_that_comes_too_late_for_one_reader_is_there_for_the_next() {
     assert_eq!(out.collect::<Vec<_>>(), ["one", "two", ""]);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_terminal_is_a_host_that_says_what_it_has_not() {
+    let project = Project::new();
+    let cases = [
+        ("println([host_call(\"runtime.task\"), host_call(\"runtime.dry_run\")])", "[, false]\n"),
+        ("println([host_has(\"runtime\", \"approved_plan\"), host_has(\"editor\")])", "[true, false]\n"),
+        ("println(host_call(\"template.render\", {template: \"{{ a }}!\", bindings: {a: 1}}))", "1!\n"),
+        ("println(host_call(\"process.list_shells\").shells.any({ shell -> shell.id == \"sh\" }))", "true\n"),
+        (
+            "println(try { host_call(\"editor.open\") } catch (e) { e })",
+            "host_call: the terminal has no `editor.open`; host_has() tells what there is, and a test can pretend it \
+             with host_mock()\n",
+        ),
+        (
+            "println(try { host_tool_call(\"dim\", {}) } catch (e) { e })",
+            "host_tool_call: the terminal has no tool `dim`\n",
+        ),
+    ];
+    for (code, expected) in cases {
+        assert_eq!(prints(&project, code), expected, "{code}");
+    }
+}

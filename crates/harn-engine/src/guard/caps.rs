@@ -39,6 +39,18 @@ impl Default for Caps {
 }
 
 impl Caps {
+    /// What the system allows.
+    pub(crate) fn unlimited() -> Self {
+        Self {
+            processes: u64::MAX,
+            memory: u64::MAX,
+            output: u64::MAX,
+            file_size: u64::MAX,
+            open_files: u64::MAX,
+            min_free: Some(0),
+        }
+    }
+
     /// The kernel counts threads, of which a process may well have several. This is where it refuses to start more,
     /// for a command that is faster than the guardian's looks.
     pub(crate) fn threads(&self) -> u64 {

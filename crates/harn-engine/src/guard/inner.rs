@@ -174,7 +174,9 @@ fn restrict_and_run(
     notes: Vec<String>,
 ) -> Ended {
     // Before the layers, which close the files that it writes to.
-    if let Err(error) = limit(plan) {
+    if !plan.options.bare
+        && let Err(error) = limit(plan)
+    {
         return Ended::NotStarted(format!("limits could not be set: {error}"));
     }
     let sandbox = restrict(plan, lists, notes);
@@ -185,6 +187,7 @@ fn restrict_and_run(
     }
     let files = sandbox.files;
     tell(&Word::Ready(sandbox));
+    let temporary = (!plan.options.bare).then_some(temporary);
     run(command, temporary, files)
         .unwrap_or_else(|error| Ended::NotStarted(format!("/bin/sh could not be started: {error}")))
 }
@@ -246,13 +249,16 @@ fn limit(plan: &Plan) -> Result<(), Errno> {
     Ok(())
 }
 
-fn run(command: &OsStr, temporary: &Path, files: FileRules) -> io::Result<Ended> {
+fn run(command: &OsStr, temporary: Option<&Path>, files: FileRules) -> io::Result<Ended> {
     // Without a terminal nothing can wait for somebody at it. It fails only for one who leads a group already.
     let _ = setsid();
     prctl::set_dumpable(false)?;
     let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg("--").arg(command).env("TMPDIR", temporary).stdin(Stdio::null()).process_group(0);
-    if files == FileRules::Landlock {
+    shell.arg("-c").arg("--").arg(command).stdin(Stdio::null()).process_group(0);
+    if let Some(temporary) = temporary {
+        shell.env("TMPDIR", temporary);
+    }
+    if let (FileRules::Landlock, Some(temporary)) = (files, temporary) {
         // These two fail when they cannot write to their caches, where others do without.
         shell.env("GOCACHE", temporary.join("go-build")).env("npm_config_cache", temporary.join("npm"));
     }

@@ -47,6 +47,8 @@ pub(crate) struct Options {
     pub(crate) write: Vec<PathBuf>,
     /// Folders that commands must not see, besides `.harn` in the workspace.
     pub(crate) hide: Vec<PathBuf>,
+    /// Like any program of the user: without layers, limits and a private folder for temporary files.
+    pub(crate) bare: bool,
     pub(crate) caps: Caps,
 }
 
@@ -70,6 +72,12 @@ impl Options {
         let value = OsStr::from_bytes(value.strip_prefix(b"=").unwrap_or_default());
         match name {
             b"--sandbox" => self.mode = mode(value)?,
+            b"--bare" => {
+                self.bare = true;
+                self.mode = Mode::Off;
+                self.network = Network::Open;
+                self.caps = Caps::unlimited();
+            }
             b"--network" => self.network = Network::Open,
             b"--without" => self.without.push(layer(value)?),
             b"--read" => self.read.extend(folders(value)),

@@ -16,33 +16,33 @@ use super::confined::{
 };
 
 /// Makes "still as planned, so replace it" one step among the writers of this process.
-pub(super) static REPLACE: Mutex<()> = Mutex::new(());
+pub(crate) static REPLACE: Mutex<()> = Mutex::new(());
 
 /// Tells the temporary files of this process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// What a plan's file looks like now.
-pub(super) enum Now {
+pub(crate) enum Now {
     AsBefore,
     AsAfter { bytes: u64 },
     Different,
 }
 
 /// A file before it is written: its true path, and what is there now.
-pub(super) struct PreImage {
-    pub(super) path: String,
-    pub(super) bytes: Option<Bytes>,
-    pub(super) mode: Option<u32>,
-    pub(super) new_folders: Vec<String>,
+pub(crate) struct PreImage {
+    pub(crate) path: String,
+    pub(crate) bytes: Option<Bytes>,
+    pub(crate) mode: Option<u32>,
+    pub(crate) new_folders: Vec<String>,
 }
 
-pub(super) fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256Hash::of(bytes).prefixed()
 }
 
 impl Confined {
     /// What a write to this path would replace or create.
-    pub(super) fn pre_image(&self, path: &str) -> Result<PreImage, Refusal> {
+    pub(crate) fn pre_image(&self, path: &str) -> Result<PreImage, Refusal> {
         let Place { path, spot } = self.resolve(path, LastLink::Refuse)?;
         let (found, new_folders) = match &spot {
             Spot::Directory(_) => return Err(wrong_kind(&path, "a folder", "a file")),
@@ -56,7 +56,7 @@ impl Confined {
     /// Carries out a plan, unless the file is no longer as the plan found it.
     ///
     /// The bits of `rwx` stay as they were; owner, other links to the old file and special bits do not.
-    pub(super) fn carry_out(&self, plan: &WritePlan, content: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn carry_out(&self, plan: &WritePlan, content: &[u8]) -> Result<(), Refusal> {
         let (parent, name) = self.parent_for(plan)?;
         let mode = present(&parent, &name, &plan.path)?.map(|found| found.mode);
         let temporary = write_temporary(&parent, plan, content, mode).map_err(Refusal::io(&plan.path))?;
@@ -70,7 +70,7 @@ impl Confined {
     }
 
     /// Compares a plan with the world, and removes what an interrupted attempt left behind.
-    pub(super) fn compare(&self, plan: &WritePlan) -> Result<Now, Refusal> {
+    pub(crate) fn compare(&self, plan: &WritePlan) -> Result<Now, Refusal> {
         let Place { path, spot } = self.resolve(&plan.path, LastLink::Refuse)?;
         let found = match &spot {
             _ if path != plan.path => return Ok(Now::Different),
@@ -151,7 +151,7 @@ fn make_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
 }
 
 /// A directory handle is for paths only and cannot be synced itself.
-pub(super) fn sync(dir: &Dir) -> io::Result<()> {
+pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     dir.open(".")?.sync_all()
 }
 

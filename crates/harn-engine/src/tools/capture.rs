@@ -9,10 +9,11 @@ const WHOLE: usize = 16 * 1024 * 1024;
 const TAIL: usize = 32 * 1024;
 
 /// The most that can be shown at once; half of it is the end.
-pub(super) const MOST_SHOWN: usize = 2 * TAIL;
+pub(crate) const MOST_SHOWN: usize = 2 * TAIL;
 
-#[derive(Default)]
-pub(super) struct Capture {
+pub(crate) struct Capture {
+    /// How much is kept whole.
+    room: usize,
     /// The first bytes of the stream.
     whole: Vec<u8>,
     /// The last bytes of what did not fit there.
@@ -22,17 +23,28 @@ pub(super) struct Capture {
 
 /// A part of a stream as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shown {
-    pub(super) text: String,
+pub(crate) struct Shown {
+    pub(crate) text: String,
     /// Where the stream goes on.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// Whether bytes are missing in the middle.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
+}
+
+impl Default for Capture {
+    fn default() -> Self {
+        Self::with_room(WHOLE)
+    }
 }
 
 impl Capture {
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        let (whole, rest) = bytes.split_at(bytes.len().min(WHOLE - self.whole.len()));
+    /// Keeps so many bytes whole.
+    pub(crate) fn with_room(room: usize) -> Self {
+        Self { room, whole: Vec::new(), tail: Vec::new(), total: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let (whole, rest) = bytes.split_at(bytes.len().min(self.room - self.whole.len()));
         self.whole.extend_from_slice(whole);
         self.tail.extend_from_slice(rest);
         self.total += bytes.len() as u64;
@@ -42,13 +54,13 @@ impl Capture {
         }
     }
 
-    pub(super) fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
     /// What came after the first `from` bytes, at most `most` of it: the beginning and the end. While more is to come,
     /// a character that is not complete yet is left for the next time.
-    pub(super) fn show(&self, from: u64, most: usize, more_to_come: bool) -> Shown {
+    pub(crate) fn show(&self, from: u64, most: usize, more_to_come: bool) -> Shown {
         let most = most.min(MOST_SHOWN);
         let from = from.min(self.total);
         let last = self.piece(self.total.saturating_sub(4).max(from), self.total);
@@ -76,7 +88,7 @@ impl Capture {
     }
 
     /// Everything that was kept, as text in UTF-8.
-    pub(super) fn all(&self) -> Bytes {
+    pub(crate) fn all(&self) -> Bytes {
         let left_out = self.total - (self.whole.len() + self.tail.len()) as u64;
         if left_out == 0 {
             return text_of([self.whole.as_slice(), self.tail.as_slice()].concat());

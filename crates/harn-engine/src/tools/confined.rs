@@ -19,9 +19,9 @@ pub const MAX_CONTENT: u64 = 8 * 1024 * 1024;
 const CLOSED: &str = ".harn";
 
 /// A walk holds one file descriptor per component, so that `..` needs no help from the kernel.
-pub(super) const MAX_DEPTH: usize = 128;
-pub(super) const MAX_LINKS: usize = 40;
-pub(super) const MAX_PATH: usize = 4096;
+pub(crate) const MAX_DEPTH: usize = 128;
+pub(crate) const MAX_LINKS: usize = 40;
+pub(crate) const MAX_PATH: usize = 4096;
 
 /// Why a path was refused.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    pub(super) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(path: &str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { path },
@@ -64,19 +64,19 @@ impl Refusal {
 
 /// What to do about a symbolic link in the last place of a path; in the other places links are followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LastLink {
+pub(crate) enum LastLink {
     Follow,
     /// A write names the file that it changes, so that policy and receipts see the true path.
     Refuse,
 }
 
 /// Where a path leads. `path` is the true path: relative to the root, without links, `.` for the root itself.
-pub(super) struct Place {
-    pub(super) path: String,
-    pub(super) spot: Spot,
+pub(crate) struct Place {
+    pub(crate) path: String,
+    pub(crate) spot: Spot,
 }
 
-pub(super) enum Spot {
+pub(crate) enum Spot {
     Directory(Dir),
     /// Something else than a directory or a link, when it was looked at.
     Entry {
@@ -91,25 +91,25 @@ pub(super) enum Spot {
 }
 
 /// An open workspace root.
-pub(super) struct Confined {
+pub(crate) struct Confined {
     root: PathBuf,
     dir: Dir,
 }
 
 impl Confined {
     /// Opens a root. This is the only use of ambient authority.
-    pub(super) fn open(root: &Path) -> Result<Self, Refusal> {
+    pub(crate) fn open(root: &Path) -> Result<Self, Refusal> {
         let dir = Dir::open_ambient_dir(root, ambient_authority())
             .map_err(|error| Refusal::Root { root: root.display().to_string(), why: error.to_string() })?;
         Ok(Self { root: root.to_owned(), dir })
     }
 
     /// The folder itself. Whoever uses it must not let the kernel follow links.
-    pub(super) fn dir(&self) -> &Dir {
+    pub(crate) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    pub(super) fn resolve(&self, path: &str, last: LastLink) -> Result<Place, Refusal> {
+    pub(crate) fn resolve(&self, path: &str, last: LastLink) -> Result<Place, Refusal> {
         let mut walk =
             Walk { confined: self, asked: path, open: Vec::new(), ahead: VecDeque::new(), links: 0 };
         walk.ahead.extend(first_steps(path)?);
@@ -117,7 +117,7 @@ impl Confined {
     }
 
     /// Opens a regular file for reading, without ever waiting for the other end of a pipe.
-    pub(super) fn open_file(&self, path: &str) -> Result<(String, File), Refusal> {
+    pub(crate) fn open_file(&self, path: &str) -> Result<(String, File), Refusal> {
         let place = self.resolve(path, LastLink::Follow)?;
         match place.spot {
             Spot::Entry { parent, name } => {
@@ -132,7 +132,7 @@ impl Confined {
 
 /// Opens `name` in `parent` if it is a regular file. It may have been swapped since it was looked at, so the open
 /// file is asked again.
-pub(super) fn open_regular(parent: &Dir, name: &str, path: &str) -> Result<(File, Metadata), Refusal> {
+pub(crate) fn open_regular(parent: &Dir, name: &str, path: &str) -> Result<(File, Metadata), Refusal> {
     must_be_regular(&parent.symlink_metadata(name).map_err(Refusal::io(path))?, path)?;
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -143,7 +143,7 @@ pub(super) fn open_regular(parent: &Dir, name: &str, path: &str) -> Result<(File
 }
 
 /// All bytes of a file, if there are at most `limit`.
-pub(super) fn read_whole(file: File, path: &str, limit: u64) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn read_whole(file: File, path: &str, limit: u64) -> Result<Vec<u8>, Refusal> {
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(Refusal::io(path))?;
     if bytes.len() as u64 > limit {
@@ -153,11 +153,11 @@ pub(super) fn read_whole(file: File, path: &str, limit: u64) -> Result<Vec<u8>, 
 }
 
 /// At any depth: a folder above a project may be a workspace too.
-pub(super) fn is_closed(name: &str) -> bool {
+pub(crate) fn is_closed(name: &str) -> bool {
     name == CLOSED
 }
 
-pub(super) fn wrong_kind(path: &str, found: &'static str, wanted: &'static str) -> Refusal {
+pub(crate) fn wrong_kind(path: &str, found: &'static str, wanted: &'static str) -> Refusal {
     Refusal::WrongKind { path: path.to_owned(), found, wanted }
 }
 

@@ -413,7 +413,7 @@ fn add_diff(output: &mut Value, path: &str, before: Option<&[u8]>, after: &[u8])
 }
 
 /// Does file work on a thread that may block.
-pub(super) async fn in_workspace<T: Send + 'static>(
+pub(crate) async fn in_workspace<T: Send + 'static>(
     ctx: &ToolContext,
     work: impl FnOnce(&Confined) -> Result<T, ToolFailure> + Send + 'static,
 ) -> Result<T, ToolFailure> {

@@ -75,18 +75,37 @@ const SET: [(&str, &str); 11] = [
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// What a command has written so far.
-#[derive(Default)]
-pub(super) struct Captures {
-    pub(super) stdout: Mutex<Capture>,
-    pub(super) stderr: Mutex<Capture>,
+pub(crate) struct Captures {
+    pub(crate) stdout: Mutex<Capture>,
+    pub(crate) stderr: Mutex<Capture>,
     total: AtomicU64,
+    /// How much it may write in all before it is stopped.
+    limit: u64,
     /// Notified whenever something was written.
-    pub(super) changed: Notify,
+    pub(crate) changed: Notify,
+}
+
+impl Default for Captures {
+    fn default() -> Self {
+        Self::of(Capture::default, Caps::default().output)
+    }
+}
+
+impl Captures {
+    /// Keeps all of it, up to a limit for both streams together.
+    pub(crate) fn whole(limit: u64) -> Self {
+        Self::of(|| Capture::with_room(usize::try_from(limit).unwrap_or(usize::MAX)), limit)
+    }
+
+    fn of(capture: impl Fn() -> Capture, limit: u64) -> Self {
+        let (stdout, stderr) = (Mutex::new(capture()), Mutex::new(capture()));
+        Self { stdout, stderr, total: AtomicU64::new(0), limit, changed: Notify::new() }
+    }
 }
 
 /// Why a command is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(crate) enum Why {
     Ended,
     TimedOut,
     TooMuchOutput,
@@ -95,38 +114,63 @@ pub(super) enum Why {
 
 /// How a command ended; without a report nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    pub(super) why: Why,
-    pub(super) report: Option<Report>,
+pub(crate) struct End {
+    pub(crate) why: Why,
+    pub(crate) report: Option<Report>,
 }
 
 /// A command that runs. Dropping it, or the future of its end, kills all of it: that closes the guardian's socket. The
 /// guardian itself must never be killed, or it could not do that.
-pub(super) struct Running {
+pub(crate) struct Running {
     guardian: Child,
     link: UnixStream,
-    pub(super) captures: Arc<Captures>,
+    pub(crate) captures: Arc<Captures>,
 }
 
 impl Running {
     /// Starts the guardian with the other end of our link as its standard input. It is in a process group of its own,
     /// so that an interrupt at the terminal reaches us and not it.
-    pub(super) fn start(
+    pub(crate) fn start(
         guard: &GuardCommand,
         root: &Path,
         network: Network,
         command: &str,
     ) -> io::Result<Self> {
-        let (ours, theirs) = net::UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        let guardian = Command::new(&guard.program)
+        let mut command_line = Command::new(&guard.program);
+        command_line
             .args(&guard.args)
             .args(sandbox_options())
             .args((network == Network::Open).then_some("--network"))
             .arg(command)
-            .current_dir(root)
             .env_clear()
-            .envs(environment(network))
+            .envs(environment(network));
+        Self::spawn(command_line, root)
+    }
+
+    /// Starts a command like any program of the user: without a sandbox and with all of the environment.
+    pub(crate) fn start_bare(
+        guard: &GuardCommand,
+        folder: &Path,
+        variables: &[(String, String)],
+        command: &str,
+    ) -> io::Result<Self> {
+        let mut command_line = Command::new(&guard.program);
+        let variables = variables.iter().map(|(name, value)| (name, value));
+        command_line.args(&guard.args).arg("--bare").arg(command).envs(variables);
+        Self::spawn(command_line, folder)
+    }
+
+    /// The same, with these to hold what it writes.
+    pub(crate) fn keeping(mut self, captures: Captures) -> Self {
+        self.captures = Arc::new(captures);
+        self
+    }
+
+    fn spawn(mut guardian: Command, folder: &Path) -> io::Result<Self> {
+        let (ours, theirs) = net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let guardian = guardian
+            .current_dir(folder)
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -136,7 +180,7 @@ impl Running {
     }
 
     /// Listens until it is over, stops it at the limit or when asked, and learns how it ended.
-    pub(super) async fn end(mut self, limit: Option<Duration>, cancel: &CancellationToken) -> End {
+    pub(crate) async fn end(mut self, limit: Option<Duration>, cancel: &CancellationToken) -> End {
         let (stdout, stderr) = (self.guardian.stdout.take(), self.guardian.stderr.take());
         let too_much = CancellationToken::new();
         let captures = &self.captures;
@@ -161,6 +205,11 @@ impl Running {
     }
 }
 
+/// Whether commands see this variable of ours.
+pub(crate) fn is_passed_on(variable: &str) -> bool {
+    PASSED_ON.contains(&variable)
+}
+
 fn environment(network: Network) -> impl Iterator<Item = (&'static str, OsString)> {
     let with_network = WITH_NETWORK.iter().filter(move |_| network == Network::Open);
     let passed_on =
@@ -177,12 +226,11 @@ async fn fill(
     too_much: &CancellationToken,
 ) {
     let Some(mut source) = source else { return };
-    let limit = Caps::default().output;
     let mut chunk = vec![0; 32 * 1024];
     while let Ok(read @ 1..) = source.read(&mut chunk).await {
         capture.lock().push(&chunk[..read]);
         captures.changed.notify_waiters();
-        if captures.total.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > limit {
+        if captures.total.fetch_add(read as u64, Ordering::Relaxed) + read as u64 > captures.limit {
             too_much.cancel();
             return;
         }

@@ -12,7 +12,7 @@ use super::confined::{MAX_LINKS, MAX_PATH};
 
 /// Follows `path` from `root`, which is canonical. What does not exist, or cannot be looked at, is taken as it is
 /// spelled.
-pub(super) fn locate(root: &Path, path: &str) -> Located {
+pub(crate) fn locate(root: &Path, path: &str) -> Located {
     let mut way = Way { at: root.to_owned(), ahead: VecDeque::new(), links: 0 };
     let led = usable(path).and_then(from_home).and_then(|path| way.follow(&path));
     let through_link = way.links > 0;

@@ -4,19 +4,19 @@
 //! after a crash in between `reconcile` says whether it did.
 
 mod args;
-mod atomic;
+pub(crate) mod atomic;
 mod background;
-mod capture;
+pub(crate) mod capture;
 mod command;
-mod confined;
+pub(crate) mod confined;
 mod diff;
 mod edit;
 mod files;
 mod glob;
 mod grep;
-mod launch;
+pub(crate) mod launch;
 mod lines;
-mod locate;
+pub(crate) mod locate;
 mod options;
 mod outcome;
 mod port;
@@ -35,17 +35,24 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use harn_core::chat::Media;
 use harn_core::decision::Access;
-use harn_core::run::{Attachment, Change, WritePlan};
+use harn_core::errand::Query;
+use harn_core::run::{Attachment, Change, Trust, WritePlan};
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use harn_core::ports::HostPort;
+use harn_model::Models;
+
+use crate::calls::{Handles, Place};
 use crate::guard::GuardCommand;
+use crate::secrets::Secrets;
 
 pub use background::{Background, CommandOutput, StopCommand};
 pub use command::RunCommand;
 pub use confined::{MAX_CONTENT, Refusal};
 pub use edit::EditFile;
+pub(crate) use files::in_workspace;
 pub use files::{ListDir, ReadFile, WriteFile};
 pub use glob::Glob;
 pub use grep::Grep;
@@ -63,11 +70,30 @@ pub struct ToolContext {
     pub stashes: Arc<Stashes>,
     pub background: Arc<Background>,
     pub cancel: CancellationToken,
+    /// Whose words the run carries out.
+    pub trust: Trust,
+    /// Whether a journal is kept, from which the run goes on after a crash.
+    pub is_kept: bool,
+    /// What scripts see of their surroundings.
+    pub place: Arc<Place>,
+    pub models: Models,
+    /// The tools of the run, for scripts that ask about them.
+    pub tools: Arc<[ToolSpec]>,
+    pub host: Option<Arc<dyn HostPort>>,
+    pub secrets: Arc<Secrets>,
+    /// What scripts have opened.
+    pub open: Arc<Handles>,
 }
 
 /// What a tool that looks at many files may see: policy was asked about the folder, not about each file in it.
+#[async_trait]
 pub trait Sight: Send + Sync {
     fn may_read(&self, path: &str) -> bool;
+
+    /// What only the keeper of the run's log knows.
+    async fn tell(&self, _query: Query) -> Result<Value, ToolFailure> {
+        Err(ToolFailure::new("Nobody keeps a log here."))
+    }
 }
 
 /// Keeps content under its hash, durably, so that undo finds it whatever happens to us.
@@ -81,11 +107,17 @@ pub trait Keep: Send + Sync {
 #[error("{message}")]
 pub struct ToolFailure {
     pub message: String,
+    /// A word for scripts that treat one kind of error differently from others.
+    pub category: Option<&'static str>,
 }
 
 impl ToolFailure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), category: None }
+    }
+
+    pub fn categorised(category: &'static str, message: impl Into<String>) -> Self {
+        Self { message: message.into(), category: Some(category) }
     }
 }
 
@@ -185,8 +217,19 @@ impl Registry {
         Self { tools: tools.into_iter().map(|tool| (tool.spec().name, tool)).collect(), specs }
     }
 
+    /// What scripts call: nothing but these.
+    pub fn of_calls(calls: Vec<Arc<dyn Tool>>) -> Self {
+        let specs: Arc<[ToolSpec]> = calls.iter().map(|call| call.spec()).collect();
+        let named = specs.iter().map(|spec| spec.name.clone()).zip(calls);
+        Self { tools: named.collect(), specs }
+    }
+
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.iter().find(|(known, _)| known == name).map(|(_, tool)| tool.clone())
+    }
+
+    pub fn spec(&self, name: &str) -> Option<&ToolSpec> {
+        self.specs.iter().find(|spec| spec.name == name)
     }
 
     /// The specs of all tools, and last of `ask_user`, which the driver answers without an executor.

@@ -30,6 +30,8 @@ pub fn record(max_model_calls: u32, context_window: u64, history: Vec<Message>) 
         fallbacks: Vec::new(),
         fallback_on: Vec::new(),
         mutation: None,
+        trust: Default::default(),
+        script: None,
     };
     RunRecord {
         task_id: "task_1".into(),
@@ -37,6 +39,7 @@ pub fn record(max_model_calls: u32, context_window: u64, history: Vec<Message>) 
         manifest,
         system_prompt: Arc::from("s"),
         tools: Registry::builtin().specs(),
+        script: None,
         summary: None,
         history,
         journal: Vec::new(),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use harn_core::hash::Sha256Hash;
+use harn_core::run::Trust;
 use harn_engine::guard::GuardCommand;
 use harn_engine::tools::{Keep, Prepared, PreparedWrite, Registry, Sight, Tool, ToolContext, ToolFailure};
 use serde_json::{Map, Value};
@@ -64,6 +65,14 @@ impl Workspace {
             stashes: Arc::default(),
             background: Arc::default(),
             cancel: CancellationToken::new(),
+            trust: Trust::Judged,
+            is_kept: true,
+            place: Arc::default(),
+            models: harn_model::Models::new(Vec::new()),
+            tools: Arc::from([]),
+            host: None,
+            secrets: Arc::new(harn_engine::secrets::Secrets::of_user()),
+            open: Arc::default(),
         };
         Self { dir, ctx, blobs }
     }

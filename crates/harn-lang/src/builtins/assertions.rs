@@ -114,8 +114,19 @@ const CATEGORIES: &[&str] = &[
     "not_found",
     "circuit_open",
     "budget_exceeded",
+    "budget_exhausted",
+    "network",
+    "invalid_request",
+    "context_overflow",
+    "permission_denied",
+    "interrupted",
     "generic",
 ];
+
+/// A category by its name; one that nobody knows is `generic`.
+pub fn category(name: &str) -> &'static str {
+    CATEGORIES.iter().find(|category| **category == name).copied().unwrap_or("generic")
+}
 
 /// What a text is about, by the first of these that occurs in it.
 const WORDS: &[(&str, &str)] = &[

@@ -27,6 +27,8 @@ mod multipart;
 pub(crate) mod order;
 mod output;
 mod paths;
+mod ranking;
+mod reach;
 mod regex;
 mod responses;
 mod rng;
@@ -42,7 +44,9 @@ mod tools;
 pub(crate) mod types;
 mod url;
 
+pub use assertions::category;
 pub use rng::Rng;
+pub use signing::{ed25519_public, x25519_public};
 pub(crate) use tools::tools as tools_of;
 
 use effects::{agents, files, host, http, inner, models, work};
@@ -130,6 +134,7 @@ const fn refused(
 pub static GROUPS: &[&Group] = &[
     &internal::INTERNAL,
     &inner::INNER,
+    &ranking::RANKING,
     &types::TYPES,
     &assertions::ASSERTIONS,
     &output::OUTPUT,
@@ -153,6 +158,7 @@ pub static GROUPS: &[&Group] = &[
     &dates::DATES,
     &files::CLOCK,
     &files::FILES,
+    &files::WATCHING,
     &files::PROCESS,
     &files::STORE,
     &files::CHECKPOINT,
@@ -298,6 +304,11 @@ pub fn named_value(number: u16) -> Value {
         name @ "stream" => namespace(name),
         _ => Value::Builtin(number),
     }
+}
+
+/// The value of a name that is no builtin, but that builtins have before a dot.
+pub fn named_group(name: &str) -> Option<Value> {
+    matches!(name, "event_log" | "workflow").then(|| namespace(name))
 }
 
 /// The builtins `name.x` as a dict.

@@ -61,6 +61,16 @@ pub fn ed25519_verify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     Ok(signature.is_some_and(|signature| is_signed(&key, &message, &signature)).into())
 }
 
+/// The key that signatures of this one are verified with.
+pub fn ed25519_public(secret: &[u8; 32]) -> [u8; 32] {
+    SigningKey::from_bytes(secret).verifying_key().to_bytes()
+}
+
+/// The key to give to the other side.
+pub fn x25519_public(secret: &[u8; 32]) -> [u8; 32] {
+    PublicKey::from(&StaticSecret::from(*secret)).to_bytes()
+}
+
 pub fn is_signed(key: &[u8; 32], message: &[u8], signature: &[u8]) -> bool {
     let (Ok(key), Ok(signature)) = (VerifyingKey::from_bytes(key), Signature::from_slice(signature)) else {
         return false;

@@ -1,22 +1,31 @@
 //! Registries of skills: plain dicts that a program builds and passes on.
 
+use std::borrow::Cow;
+
 use super::args::{self, Metered, at, key};
 use super::tools::{entries, named, with_entry, with_only, without_functions};
-use super::{Cx, Group, effect, pure};
+use super::{Cx, Group, prelude, pure};
 use crate::fault::Fault;
-use crate::value::Value;
+use crate::value::{Dict, Value};
 
 type Answer = Result<Value, Fault>;
 
 pub static SKILLS: Group = Group {
     title: "Skills",
     builtins: &[
-        effect("load_skill", "name, options?", "string", "The text of a skill that is installed."),
-        pure(
+        prelude("load_skill", "name, options?", "string", "The text of a skill that is installed."),
+        prelude("__skills_found", "", "dict", "The skills that are installed, as a registry."),
+        prelude(
             "render_always_on_catalog",
             "registry?, budget?",
             "string",
-            "The skills of a registry as text for a model, in at most so many characters.",
+            "The skills of a registry, or those that are installed, as text for a model, in at most so many characters.",
+        ),
+        pure(
+            "__skills_told",
+            "registry, budget?",
+            "string",
+            "The skills of a registry as text for a model.",
             render_always_on_catalog,
         ),
         pure("skill_count", "reg", "int", "How many skills a registry has.", skill_count),
@@ -46,11 +55,17 @@ pub static SKILLS: Group = Group {
             skill_render,
         ),
         pure("skill_select", "reg, names", "dict", "A registry with only some of its skills.", skill_select),
-        pure(
+        prelude(
             "skills_catalog_entries",
             "registry?",
             "list",
-            "What a model hears of the skills of a registry: `name`, `description` and `when_to_use`, by name.",
+            "What a model hears of the skills of a registry, or of those that are installed: `name`, `description` and `when_to_use`, by name.",
+        ),
+        pure(
+            "__skills_entries",
+            "registry",
+            "list",
+            "What a model hears of the skills of a registry.",
             skills_catalog_entries,
         ),
     ],
@@ -134,11 +149,15 @@ fn skill_describe(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     Ok(out.finish().into())
 }
 
-/// Name, description and when to use it, of every skill, in the order of names.
+/// Name, description and when to use it, of every skill that a model may load, in the order of names.
 fn catalog<'a>(args: &'a [Value], builtin: &str) -> Result<Vec<[&'a str; 3]>, Fault> {
-    let skills = if matches!(at(args, 0), Value::Nil) { &[] } else { skills(args, builtin)? };
-    let mut entries: Vec<[&str; 3]> = skills
+    let is_hidden = |skill: &&Value| {
+        let field = args::fields(skill).and_then(|dict| dict.get("disable_model_invocation"));
+        matches!(field, Some(Value::Bool(true)))
+    };
+    let mut entries: Vec<[&str; 3]> = skills(args, builtin)?
         .iter()
+        .filter(|skill| !is_hidden(skill))
         .map(|skill| {
             let text = |name: &str| args::fields(skill).and_then(|dict| dict.get(name)?.as_str());
             let description = text("short").or_else(|| text("description")).unwrap_or_default();
@@ -207,19 +226,38 @@ fn skill_render(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let mut rest = prompt;
     while let Some((before, after)) = rest.split_once('$') {
         out.push(before)?;
-        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if let Some(next) = after.strip_prefix("ARGUMENTS") {
-            out.push(&all)?;
-            rest = next;
-        } else if digits > 0 {
-            let place = after[..digits].parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            out.push(place.and_then(|place| given.get(place)).map_or("", String::as_str))?;
-            rest = &after[digits..];
-        } else {
-            out.push("$")?;
-            rest = after;
-        }
+        let (told, length) = substitute(skill, after, &given, &all);
+        out.push(&told)?;
+        rest = &after[length..];
     }
     out.push(rest)?;
     Ok(out.finish().into())
+}
+
+/// What stands for the words after a `$`, and how many bytes of them. What is not known stays as it is.
+fn substitute<'a>(
+    skill: &'a Dict,
+    after: &'a str,
+    given: &'a [String],
+    all: &'a str,
+) -> (Cow<'a, str>, usize) {
+    if after.starts_with('$') {
+        return ("$".into(), 1);
+    }
+    if after.starts_with("ARGUMENTS") {
+        return (all.into(), "ARGUMENTS".len());
+    }
+    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let place = after[..digits].parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    if let Some(value) = place.and_then(|place| given.get(place)) {
+        return (value.into(), digits);
+    }
+    for (name, field) in [("{HARN_SKILL_DIR}", "dir"), ("{HARN_SESSION_ID}", "session_id")] {
+        if let Some(value) = skill.get(field).and_then(Value::as_str)
+            && after.starts_with(name)
+        {
+            return (value.into(), name.len());
+        }
+    }
+    ("$".into(), 0)
 }

@@ -6,7 +6,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::args::{self, Metered, at};
-use super::{Cx, Group, case, effect, pure};
+use super::{Cx, Group, case, effect, prelude, pure};
 use crate::fault::Fault;
 use crate::template;
 use crate::value::{Text, Value};
@@ -50,11 +50,11 @@ pub static STRINGS: Group = Group {
         pure("lowercase_first", "s", "string", "A text with a small first letter.", case::lowercase_first),
         pure("pascal_to_camel", "s", "string", "Turns `SomeName` into `someName`.", case::pascal_to_camel),
         pure("pascal_to_snake", "s", "string", "Turns `SomeName` into `some_name`.", case::pascal_to_snake),
-        effect(
+        prelude(
             "prompt_mark_rendered",
             "prompt_id",
             "int",
-            "Notes that a prompt was rendered, and answers its number.",
+            "Notes that a prompt was rendered, and answers how often it was.",
         ),
         effect("render", "path, bindings?", "string", "Renders a template file."),
         effect("render_prompt", "path, bindings?", "string", "Renders a prompt template file."),
@@ -69,7 +69,7 @@ pub static STRINGS: Group = Group {
             "render_with_provenance",
             "path, bindings?",
             "dict",
-            "Renders a template file and tells which part of the text came from where.",
+            "Renders a template file and tells which files the text was made of.",
         ),
         pure(
             "replace",

@@ -88,7 +88,7 @@ pub static SHARED: Group = Group {
         vm("shared_scope_id", "scope?, options?", "string", "The name of a scope of shared state."),
         vm("shared_set", "cell, value", "any", "Sets a shared cell and gives what it held."),
         vm("shared_snapshot", "cell", "dict", "The value and version of a shared cell."),
-        vm("sleep", "duration", "nil", "Waits for a time."),
+        prelude("sleep", "duration", "nil", "Waits for a time."),
         vm("sync_gate_acquire", "key, limit, timeout?", "any", "Waits to be one of so many within a gate."),
         vm("sync_metrics", "kind?, key?", "any", "Who holds and waits for locks."),
         vm("sync_mutex_acquire", "key, timeout?", "any", "Waits for a lock."),

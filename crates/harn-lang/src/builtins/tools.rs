@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use super::args::{self, Metered, at, key};
-use super::{Cx, Group, effect, json, pure, schema, vm};
+use super::{Cx, Group, json, prelude, pure, refused, schema, vm};
 use crate::fault::Fault;
 use crate::value::{Dict, Value};
 
 type Answer = Result<Value, Fault>;
 
+const NO_SYNTHESIS: &str =
+    "tools that are made on the way come in a later version; write them with `tool_define`";
+const NO_PLANS: &str = "plans as artifacts come in a later version; `std/plan` has plans";
+
 pub static TOOLS: Group = Group {
     title: "Tool registry",
     builtins: &[
-        effect("plan_artifact", "value", "dict", "A plan as an artifact."),
-        effect("plan_entries", "value", "list", "The steps of a plan."),
+        refused("plan_artifact", "value", "dict", "A plan as an artifact.", NO_PLANS),
+        refused("plan_entries", "value", "list", "The steps of a plan.", NO_PLANS),
         vm(
             "tool_bind",
             "registry",
@@ -81,16 +85,28 @@ pub static TOOLS: Group = Group {
             "A registry with only some of its tools.",
             tool_select,
         ),
-        effect(
+        prelude(
             "tool_surface_validate",
             "surface, options?",
             "dict",
             "Whether tools and the policy for them fit together.",
         ),
-        effect("tool_synth_invoke", "id, args", "any", "Calls a tool that was made on the way."),
-        effect("tool_synthesis_cache", "", "list", "The tools that were made on the way."),
-        effect("tool_synthesis_clear", "", "nil", "Forgets the tools that were made on the way."),
-        effect("tool_synthesize", "config", "any", "Has a tool made for a purpose."),
+        refused(
+            "tool_synth_invoke",
+            "id, args",
+            "any",
+            "Calls a tool that was made on the way.",
+            NO_SYNTHESIS,
+        ),
+        refused("tool_synthesis_cache", "", "list", "The tools that were made on the way.", NO_SYNTHESIS),
+        refused(
+            "tool_synthesis_clear",
+            "",
+            "nil",
+            "Forgets the tools that were made on the way.",
+            NO_SYNTHESIS,
+        ),
+        refused("tool_synthesize", "config", "any", "Has a tool made for a purpose.", NO_SYNTHESIS),
     ],
 };
 

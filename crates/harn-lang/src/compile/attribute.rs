@@ -1,5 +1,7 @@
-//! `@acp_tool` and `@acp_skill`: functions that are registered as tools and skills.
+//! `@acp_tool` and `@acp_skill`: functions that are registered as tools and skills. `@budget`: what a function or a
+//! pipeline may spend.
 
+use super::names::Meaning;
 use super::*;
 use crate::syntax::ast::*;
 use crate::value::Dict;
@@ -51,9 +53,36 @@ pub(crate) fn hides_function(decl: &Decl) -> bool {
     }
 }
 
+/// What `@budget` allows.
+pub(crate) fn budget(decl: &Decl) -> Option<Dict> {
+    let attribute = decl.attributes.iter().find(|attribute| &*attribute.name.name == "budget")?;
+    Some(other_args(attribute))
+}
+
 impl<'a> Compiler<'a> {
-    /// Refuses what cannot be registered.
+    /// Until the function ends, a budget is in force.
+    pub(crate) fn within_budget(&mut self, limits: Dict) {
+        let before = self.state().take_register();
+        self.load(Value::dict(limits), before);
+        self.builtin("__budget_enter", before, before, 1);
+        self.state().has_defer = true;
+        let start = self.emit(Op::Defer { to: 0 });
+        self.state().pinned = self.state().next;
+        let over = self.state().jump();
+        self.state().land(start);
+        let src = self.state().take_register();
+        self.emit(Op::Move { dst: src, src: before });
+        self.builtin("__budget_leave", src, src, 1);
+        self.emit(Op::EndDefer);
+        self.state().land(over);
+    }
+
+    /// Refuses what cannot be registered, or has no end at which a budget would end.
     pub(crate) fn check_attributes(&mut self, decl: &'a Decl) {
+        if budget(decl).is_some() && !matches!(decl.kind, DeclKind::Function(_) | DeclKind::Pipeline(_)) {
+            let message = "@budget can only be applied to functions and pipelines";
+            self.error(Code::Misplaced, decl.attributes[0].span, message);
+        }
         if let Some((attribute, _)) = registration(decl)
             && !matches!(decl.kind, DeclKind::Function(_))
         {
@@ -98,6 +127,14 @@ impl<'a> Compiler<'a> {
         } else {
             function.name.name.clone()
         };
+        if matches!(kind, Registered::Tool) {
+            let number = match self.meaning(&callable) {
+                Meaning::Function(number) => Some(number),
+                Meaning::Local(at) => Some(self.locals[at].number),
+                _ => None,
+            };
+            self.program.handlers.extend(number);
+        }
         let src = self.state().take_register();
         self.read(&Ident { name: callable, span: function.name.span }, src);
         let key = self.name(handler);

@@ -18,6 +18,10 @@ impl<'a> Compiler<'a> {
         if self.structs.contains_key(&callee.name) && matches!(meaning, Meaning::Nothing) {
             return self.construct(&callee.name, args, dst);
         }
+        if meaning == Meaning::Nothing && self.leaves_unknown && builtins::named_group(&callee.name).is_none()
+        {
+            return self.call_of_host(callee, args, dst);
+        }
         let mark = self.state().next;
         if args.iter().any(|arg| matches!(arg, Element::Spread(_))) || args.len() > 200 {
             self.call_with_list(callee, meaning, args, dst);
@@ -52,6 +56,17 @@ impl<'a> Compiler<'a> {
         self.state().release(mark);
     }
 
+    /// Something that nothing here defines, but the host may.
+    fn call_of_host(&mut self, callee: &Ident, args: &'a [Element], dst: Reg) {
+        let mark = self.state().next;
+        let start = self.state().take_registers(2);
+        self.load(Value::str(&*callee.name), start);
+        self.list(args, after(start, 1));
+        self.state().at(callee.span.start);
+        self.builtin("__builtin_call", dst, start, 2);
+        self.state().release(mark);
+    }
+
     pub(crate) fn call_builtin(&mut self, builtin: u16, dst: Reg, start: Reg, count: u8) {
         let written = builtins::get(builtin).filter(|known| matches!(known.body, builtins::Body::Prelude));
         match written.and_then(|known| self.prelude.get(known.name).copied()) {
@@ -63,11 +78,15 @@ impl<'a> Compiler<'a> {
     /// The arguments in neighbouring registers, at the top, where they become the callee's first.
     fn arguments(&mut self, args: &'a [Element]) -> Reg {
         let start = self.state().take_registers(args.len());
+        self.arguments_from(args, start);
+        start
+    }
+
+    fn arguments_from(&mut self, args: &'a [Element], start: Reg) {
         for (offset, arg) in args.iter().enumerate() {
             let (Element::Plain(value) | Element::Spread(value)) = arg;
             self.expr(value, after(start, offset));
         }
-        start
     }
 
     fn call_with_list(&mut self, callee: &Ident, meaning: Meaning, args: &'a [Element], dst: Reg) {
@@ -162,10 +181,7 @@ impl<'a> Compiler<'a> {
         }
         let start = self.state().take_registers(1 + args.len());
         self.expr(object, start);
-        for (offset, arg) in args.iter().enumerate() {
-            let (Element::Plain(value) | Element::Spread(value)) = arg;
-            self.expr(value, after(start, 1 + offset));
-        }
+        self.arguments_from(args, after(start, 1));
         self.state().at(method.span.start);
         let (name, count) = (self.name(&method.name), 1 + args.len() as u8);
         self.emit(match optional {

@@ -1,6 +1,6 @@
 //! Functions, closures, tools, skills, structs and what else a block may declare.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use super::free::{Names, mentioned};
 use super::function::{Binding, LocalFunction, Place};
@@ -8,6 +8,10 @@ use super::names::Meaning;
 use super::*;
 use crate::bytecode::{Function as Compiled, FunctionKind, OwnMethod};
 use crate::syntax::ast::*;
+use crate::value::Dict;
+
+/// How many variables the functions of a block may capture, all of them together.
+const MAX_CAPTURES: usize = 1 << 20;
 
 /// A named function of a block, before it is compiled.
 struct Hoisted<'a> {
@@ -18,6 +22,7 @@ struct Hoisted<'a> {
     number: u16,
     captures: Vec<u32>,
     snapshots: HashMap<u32, u32>,
+    budget: Option<Dict>,
 }
 
 impl<'a> Compiler<'a> {
@@ -36,7 +41,8 @@ impl<'a> Compiler<'a> {
                 let number = self.reserve_function(&ast.name.name, &ast.params);
                 let names = mentioned(&ast.body, &ast.params);
                 let (captures, snapshots) = (Vec::new(), HashMap::new());
-                group.push(Hoisted { ast, name, names, number, captures, snapshots });
+                let budget = attribute::budget(decl);
+                group.push(Hoisted { ast, name, names, number, captures, snapshots, budget });
             }
         }
         if group.is_empty() {
@@ -46,7 +52,7 @@ impl<'a> Compiler<'a> {
         self.find_captures(&mut group);
         let mut bodies = Vec::new();
         for hoisted in group {
-            let Hoisted { ast, name, names, number, captures, snapshots } = hoisted;
+            let Hoisted { ast, name, names, number, captures, snapshots, budget } = hoisted;
             let id = self.new_id();
             let place = if captures.is_empty() {
                 Place::Function(number)
@@ -59,13 +65,14 @@ impl<'a> Compiler<'a> {
             if !snapshots.is_empty() {
                 self.pending_snapshots.insert(std::ptr::from_ref(ast) as usize, snapshots.clone());
             }
-            bodies.push((ast, names, number, captures, snapshots, itself));
+            bodies.push((ast, names, number, captures, snapshots, itself, budget));
         }
-        for (ast, names, number, captures, snapshots, itself) in bodies {
+        for (ast, names, number, captures, snapshots, itself, budget) in bodies {
             self.begin_function(&ast.name.name, &ast.params);
             let state = self.state();
             (state.captures, state.snapshots, state.itself) = (captures, snapshots, itself);
             state.type_params = &ast.type_params;
+            state.budget = budget;
             self.function_body(
                 &ast.params,
                 &ast.body,
@@ -99,7 +106,7 @@ impl<'a> Compiler<'a> {
 
     /// What each function of a block captures, also for those that it calls.
     fn find_captures(&mut self, group: &mut [Hoisted<'a>]) {
-        let known: HashMap<Name, usize> =
+        let known: hashbrown::HashMap<Name, usize> =
             group.iter().enumerate().map(|(at, hoisted)| (hoisted.ast.name.name.clone(), at)).collect();
         let mut captured: HashSet<(usize, u32)> = HashSet::new();
         let mut callers: Vec<Vec<usize>> = vec![Vec::new(); group.len()];
@@ -122,6 +129,11 @@ impl<'a> Compiler<'a> {
         let mut waiting: Vec<(usize, u32)> =
             all.flat_map(|(at, hoisted)| hoisted.captures.iter().map(move |id| (at, *id))).collect();
         while let Some((at, id)) = waiting.pop() {
+            if captured.len() > MAX_CAPTURES {
+                let message = "The functions of this block use too many variables of the code around them, \
+                               themselves or through those that they call";
+                return self.error(Code::TooLarge, group[at].ast.name.span, message);
+            }
             for caller in &callers[at] {
                 if captured.insert((*caller, id)) {
                     group[*caller].captures.push(id);
@@ -231,11 +243,14 @@ impl<'a> Compiler<'a> {
         for (at, param) in params.iter().enumerate() {
             self.parameter(after(first, at), at, param);
         }
-        let out = self.state().take_register();
+        if let Some(budget) = self.state().budget.take() {
+            self.within_budget(budget);
+        }
+        let out = gives_last.then(|| self.state().take_register());
         // A scope of its own: a variable of the body may have the name of a parameter.
-        self.block(body, gives_last.then_some(out));
+        self.block(body, out);
         self.state().at(body.span.end.saturating_sub(1));
-        self.emit(if gives_last { Op::Return { src: out } } else { Op::ReturnNil });
+        self.emit(out.map_or(Op::ReturnNil, |src| Op::Return { src }));
     }
 
     fn parameter(&mut self, register: Reg, at: usize, param: &'a Param) {
@@ -362,6 +377,8 @@ impl<'a> Compiler<'a> {
         let config = self.tool_config(&tool.params, tool.returns.as_ref());
         self.load(Value::dict(config), start + 3);
         let handler = self.state().take_register();
+        // The next function is this one.
+        self.program.handlers.extend(u16::try_from(self.program.functions.len()));
         self.closure(&tool.name.name, &tool.params, &tool.body, handler);
         let key = self.name("handler");
         self.emit(Op::SetField { object: start + 3, name: key, src: handler });

@@ -7,7 +7,15 @@ impl<'a> Compiler<'a> {
     /// Computes an expression into a register of its own.
     pub(crate) fn temp(&mut self, expr: &'a Expr) -> Reg {
         let dst = self.state().take_register();
+        // Operands are read before the result is written, so one of them may be where it goes.
+        let is_shared = matches!(&expr.kind, ExprKind::Binary { rest, .. } if is_operation(rest));
+        if is_shared {
+            self.state().release(dst);
+        }
         self.expr(expr, dst);
+        if is_shared {
+            self.state().take_register();
+        }
         dst
     }
 
@@ -281,7 +289,7 @@ impl<'a> Compiler<'a> {
         }
         let mark = self.state().next;
         // A block on the right may change the variable on the left, whose value is the one before.
-        let is_changed = rest.iter().any(|(_, operand)| has_block(operand));
+        let is_changed = self.is_changing(first) && rest.iter().any(|(_, operand)| has_block(operand));
         let mut a = if is_changed { self.temp(first) } else { self.operand(first) };
         // One register for all results but the last, so that a chain may be of any length.
         let between = if rest.len() > 1 { self.state().take_register() } else { dst };
@@ -299,6 +307,17 @@ impl<'a> Compiler<'a> {
             a = into;
         }
         self.state().release(mark);
+    }
+
+    /// Whether an operand is read where a variable is that can change.
+    fn is_changing(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                matches!(self.meaning(name), names::Meaning::Register { mutable: true, .. })
+            }
+            ExprKind::Paren(inner) => self.is_changing(inner),
+            _ => false,
+        }
     }
 
     pub(crate) fn operation(&mut self, op: BinaryOp, dst: Reg, a: Reg, b: Reg) {
@@ -531,4 +550,10 @@ pub(crate) fn with_small_int(op: BinaryOp, right: &Expr, dst: Reg, a: Reg) -> Op
 /// Operators whose instruction writes its result last of all, so that it may go where an operand is.
 pub(crate) fn is_plain(op: BinaryOp) -> bool {
     !matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Coalesce | BinaryOp::Pipe | BinaryOp::NotIn)
+}
+
+/// Whether all operands are computed before the result, other than with `&&` and its like.
+fn is_operation(rest: &[(BinaryOp, Expr)]) -> bool {
+    use BinaryOp::{And, Coalesce, Or, Pipe};
+    !matches!(rest, [(And | Or | Coalesce | Pipe, _), ..])
 }

@@ -1,6 +1,6 @@
 //! The names that a function uses and does not bind itself: what it could capture.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use crate::syntax::ast::*;
 

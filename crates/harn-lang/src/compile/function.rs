@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::bytecode::{Function, Op, Reg};
 use crate::syntax::ast::{Block, Name, TypeParam};
+use crate::value::Dict;
 
 /// The register so many places after another. There may be none any more; then the function is refused as too large.
 pub fn after(first: Reg, offset: usize) -> Reg {
@@ -39,7 +40,7 @@ pub struct Scope {
     /// In the order of their ids.
     pub bindings: Vec<Binding>,
     /// The places of those of a name, the last one last.
-    by_name: HashMap<Name, Vec<usize>>,
+    by_name: hashbrown::HashMap<Name, Vec<usize>>,
     first_register: Reg,
 }
 
@@ -98,6 +99,8 @@ pub struct FunctionState<'a> {
     /// The names that stand for types in it; they hide declared types.
     pub type_params: &'a [TypeParam],
     pub has_defer: bool,
+    /// What calls of it may spend.
+    pub budget: Option<Dict>,
     /// Its last statement is its value.
     pub gives_last: bool,
     pub next: Reg,
@@ -122,6 +125,7 @@ impl<'a> FunctionState<'a> {
             own_name: None,
             type_params: &[],
             has_defer: false,
+            budget: None,
             gives_last: false,
             next: 0,
             pinned: 0,

@@ -82,6 +82,8 @@ pub(crate) struct Compiler<'a> {
     prelude: HashMap<Name, u16>,
     /// Names to which the host gives values; they are the first globals.
     host_names: Vec<Name>,
+    /// A function that nothing defines is one of the host.
+    leaves_unknown: bool,
     /// What earlier entries of a session left.
     carried: Option<session::Carried<'a>>,
 }

@@ -10,6 +10,7 @@ use crate::bytecode::{Program, Source};
 use crate::modules::{Loader, Module, Modules, order};
 use crate::problem::Problems;
 use crate::syntax::ast::*;
+use crate::value::Dict;
 
 /// What a module gives to others.
 #[derive(Clone, Default)]
@@ -82,6 +83,7 @@ fn examine(entry: Source, loader: &dyn Loader, settings: &Settings) -> (Option<P
         inits.push(number);
     }
     compiler.program.entry = inits.last().copied().unwrap_or(0);
+    compiler.program.returns = crate::exports::returned(&modules, settings.pipeline.as_deref());
     all.append(&mut compiler.problems);
     let program = (!all.iter().any(Problem::is_error)).then_some(compiler.program);
     (program, Problems { all, sources })
@@ -118,6 +120,7 @@ impl<'a> Compiler<'a> {
             pending_snapshots: HashMap::new(),
             late_snapshots: Vec::new(),
             host_names: settings.host_names.clone(),
+            leaves_unknown: settings.unknown_calls == UnknownCalls::LeftToHost,
             carried: None,
         }
     }
@@ -229,13 +232,16 @@ impl<'a> Compiler<'a> {
             }
         }
         for pipeline in chain.into_iter().rev() {
-            self.pipeline(pipeline, out);
+            self.pipeline(pipeline, budget_of(body, pipeline), out);
         }
         self.emit(Op::Return { src: out });
     }
 
-    fn pipeline(&mut self, pipeline: &'a Pipeline, out: Reg) {
+    fn pipeline(&mut self, pipeline: &'a Pipeline, budget: Option<Dict>, out: Reg) {
         self.state().open();
+        if let Some(budget) = budget {
+            self.within_budget(budget);
+        }
         for param in &pipeline.params {
             if !self.host_names.contains(&param.name) {
                 let register = self.declare(&param.name, false);
@@ -429,6 +435,17 @@ impl<'a> Compiler<'a> {
             }
         }
     }
+}
+
+/// What a pipeline may spend.
+fn budget_of(body: &[Stmt], pipeline: &Pipeline) -> Option<Dict> {
+    body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decl) => match &decl.kind {
+            DeclKind::Pipeline(inner) if inner.name.name == pipeline.name.name => attribute::budget(decl),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn variants_of(inner: &Enum) -> Vec<(Name, u16)> {

@@ -89,6 +89,16 @@ impl<'a> Compiler<'a> {
             Meaning::Function(number) => self.read_function(number, dst),
             Meaning::Local(at) => self.read_local(at, dst),
             Meaning::Builtin(number) => self.load(builtins::named_value(number), dst),
+            // The skills that are installed are only looked for by programs that want them.
+            Meaning::Nothing if &*name.name == "skills" => {
+                let mark = self.state().next;
+                let start = self.state().take_register();
+                self.builtin("__skills_found", dst, start, 0);
+                self.state().release(mark);
+            }
+            Meaning::Nothing if builtins::named_group(&name.name).is_some() => {
+                self.load(builtins::named_group(&name.name).unwrap_or_default(), dst);
+            }
             Meaning::Nothing => {
                 let message = format!("Undefined variable: {}{}", name.name, self.suggestion(&name.name));
                 self.fail(message);

@@ -12,21 +12,41 @@ pub const SOURCE: &str = concat!(
     include_str!("services.harn"),
     include_str!("clock.harn"),
     include_str!("models.harn"),
+    include_str!("model_requests.harn"),
+    include_str!("model_mocks.harn"),
     include_str!("conversations.harn"),
     include_str!("catalog.harn"),
     include_str!("agents.harn"),
+    include_str!("agent_turns.harn"),
     include_str!("agent_tools.harn"),
+    include_str!("tool_search.harn"),
     include_str!("skills.harn"),
     include_str!("sessions.harn"),
     include_str!("http.harn"),
+    include_str!("http_mocks.harn"),
+    include_str!("http_sessions.harn"),
+    include_str!("egress.harn"),
+    include_str!("transports.harn"),
     include_str!("hosts.harn"),
+    include_str!("shells.harn"),
+    include_str!("commands.harn"),
+    include_str!("risk.harn"),
     include_str!("people.harn"),
+    include_str!("artifacts.harn"),
+    include_str!("contexts.harn"),
     include_str!("records.harn"),
+    include_str!("events.harn"),
     include_str!("stores.harn"),
 );
 
 /// What the machine calls by name, whatever a program says.
 const ALWAYS: [&str; 4] = ["__apply", "__iter_items", "__iter_dict", "__iter_string"];
+
+/// Words of the language whose work is done by functions `__WORD_x`.
+const WORDS: [&str; 3] = ["parallel", "budget", "skills"];
+
+/// What has methods that are written in Harn: a method `m` of a list is the function `list_m`.
+const KINDS: [&str; 9] = ["list", "string", "dict", "set", "range", "iter", "generator", "stream", "struct"];
 
 /// The functions of the prelude, each from its first line to its last.
 struct Parts {
@@ -70,10 +90,12 @@ fn parts() -> Parts {
         let text = &text[..text.rfind('}').map_or(0, |last| last + 1)];
         parts.functions.push(text);
         let Some(name) = words(text).find(|word| !["gen", "fn"].contains(word)) else { continue };
-        // A method is called without the type that it belongs to, and `parallel` is a word of the language.
+        // A method is called without the type that it belongs to; `parallel` and `skills` are words of the language.
         let short = match name.strip_prefix("__") {
-            Some(inner) => inner.split_once('_').map(|(first, _)| first),
-            None => name.split_once('_').map(|(_, rest)| rest),
+            Some(inner) => {
+                inner.split_once('_').map(|(first, _)| first).filter(|first| WORDS.contains(first))
+            }
+            None => name.split_once('_').filter(|(kind, _)| KINDS.contains(kind)).map(|(_, rest)| rest),
         };
         for word in [Some(name), short].into_iter().flatten() {
             parts.by_word.entry(word).or_default().push(at);

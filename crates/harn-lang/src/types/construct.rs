@@ -129,7 +129,7 @@ impl<'a> Checker<'a> {
         let Kind::Enum(variants) = &decl.kind else { return Ty::Hole };
         let (variants, owner) = (variants.clone(), decl.name.clone());
         let params: Vec<Name> = decl.params.iter().map(|(name, _)| name.clone()).collect();
-        let Some(known) = variants.iter().find(|known| known.name == variant.name) else {
+        let Some(known) = variants.find(&variant.name) else {
             let names = variants.iter().map(|variant| &*variant.name);
             let help = match crate::near::nearest(&variant.name, names.clone()) {
                 Some(near) => format!("did you mean `{owner}.{near}`?"),

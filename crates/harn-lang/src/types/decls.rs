@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use hashbrown::HashMap;
+
 use super::ty::{DeclId, Field, Ty};
 use crate::syntax::ast::{Name, Variance};
 
@@ -18,7 +20,7 @@ pub enum Kind {
     /// Its name is known, its parts not yet.
     Ahead,
     Struct(Rc<[Field]>),
-    Enum(Rc<[Variant]>),
+    Enum(Rc<Variants>),
     Interface(Rc<Interface>),
     Alias(Ty),
 }
@@ -26,6 +28,40 @@ pub enum Kind {
 pub struct Variant {
     pub name: Name,
     pub fields: Vec<(Name, Ty)>,
+}
+
+/// The variants of an enum, in their order.
+pub struct Variants {
+    all: Vec<Variant>,
+    /// Where each name is, if there are many.
+    places: HashMap<Name, usize>,
+}
+
+impl Variants {
+    pub fn new(all: Vec<Variant>) -> Self {
+        let mut places = HashMap::new();
+        if all.len() > 8 {
+            for (at, variant) in all.iter().enumerate() {
+                places.entry(variant.name.clone()).or_insert(at);
+            }
+        }
+        Self { all, places }
+    }
+
+    pub fn find(&self, name: &str) -> Option<&Variant> {
+        match self.places.is_empty() {
+            true => self.all.iter().find(|variant| &*variant.name == name),
+            false => self.places.get(name).and_then(|at| self.all.get(*at)),
+        }
+    }
+}
+
+impl std::ops::Deref for Variants {
+    type Target = [Variant];
+
+    fn deref(&self) -> &[Variant] {
+        &self.all
+    }
 }
 
 pub struct Interface {
@@ -78,7 +114,10 @@ pub fn result() -> TypeDecl {
     };
     TypeDecl {
         name: "Result".into(),
-        kind: Kind::Enum([variant("Ok", "value", &value), variant("Err", "error", &error)].into()),
+        kind: Kind::Enum(Rc::new(Variants::new(vec![
+            variant("Ok", "value", &value),
+            variant("Err", "error", &error),
+        ]))),
         params: vec![(value, Variance::Covariant), (error, Variance::Covariant)],
         methods: Vec::new(),
     }

@@ -11,7 +11,7 @@ impl<'a> Checker<'a> {
         if let Some(id) = self.enum_named(object) {
             return match &self.decls[id].kind {
                 Kind::Enum(variants)
-                    if variants.iter().any(|known| known.name == name.name && !known.fields.is_empty()) =>
+                    if variants.find(&name.name).is_some_and(|known| !known.fields.is_empty()) =>
                 {
                     Ty::Hole
                 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::decls::{Bound, Interface, Kind, Param, Signature, TypeDecl, Variant};
+use super::decls::{Bound, Interface, Kind, Param, Signature, TypeDecl, Variant, Variants};
 use super::scope::SymbolKind;
 use super::ty::{DeclId, Field, Ty};
 use super::{Checker, Sig};
@@ -119,7 +119,7 @@ impl<'a> Checker<'a> {
                         .collect();
                     variants.push(Variant { name: variant.name.name.clone(), fields });
                 }
-                Kind::Enum(variants.into())
+                Kind::Enum(Rc::new(Variants::new(variants)))
             }
             DeclKind::Interface(inner) => Kind::Interface(Rc::new(self.interface(inner))),
             DeclKind::Alias(inner) => Kind::Alias(self.lower(&inner.ty)),

@@ -204,9 +204,8 @@ impl<'a> Checker<'a> {
                     let (Element::Plain(part) | Element::Spread(part)) = arg;
                     self.bind_part(part, types.get(at).cloned().unwrap_or(Ty::Hole));
                 }
-                let knows = |known: &super::decls::Variant| known.name == variant.name;
                 if let Kind::Enum(variants) = &self.decls[id].kind
-                    && !variants.iter().any(knows)
+                    && variants.find(&variant.name).is_none()
                 {
                     self.variant(id, variant, &[]);
                 }
@@ -250,7 +249,7 @@ impl<'a> Checker<'a> {
     fn variant_fields(&self, id: DeclId, variant: &str, subject: &Ty) -> Vec<Ty> {
         let decl = &self.decls[id];
         let Kind::Enum(variants) = &decl.kind else { return Vec::new() };
-        let Some(variant) = variants.iter().find(|known| &*known.name == variant) else { return Vec::new() };
+        let Some(variant) = variants.find(variant) else { return Vec::new() };
         let whole = self.expand(&subject.settled());
         let member =
             whole.members().iter().find(|member| matches!(member, Ty::User(known, _) if *known == id));
@@ -287,7 +286,7 @@ impl<'a> Checker<'a> {
 
     fn exhaustive(&mut self, inner: &'a Match, subject: &Ty) {
         let mut covered: Vec<Ty> = Vec::new();
-        let mut variants: Vec<(DeclId, &str)> = Vec::new();
+        let mut variants: HashSet<(DeclId, &str)> = HashSet::new();
         let mut dicts: Vec<&'a [Entry]> = Vec::new();
         for arm in &inner.arms {
             for pattern in &arm.patterns {
@@ -295,7 +294,9 @@ impl<'a> Checker<'a> {
                     Pattern::All if arm.guard.is_none() => return,
                     Pattern::All => {}
                     Pattern::Literal(literal) => covered.push(literal),
-                    Pattern::Variant(id, variant, _) => variants.push((id, &variant.name)),
+                    Pattern::Variant(id, variant, _) => {
+                        variants.insert((id, &*variant.name));
+                    }
                     Pattern::Dict(entries) => dicts.push(entries),
                     Pattern::List(_) | Pattern::Other => return,
                 }
@@ -370,7 +371,7 @@ impl<'a> Checker<'a> {
         &self,
         ty: &Ty,
         covered: &[Ty],
-        variants: &[(DeclId, &str)],
+        variants: &HashSet<(DeclId, &str)>,
         dicts: &[&'a [Entry]],
     ) -> Option<String> {
         match ty {
@@ -406,9 +407,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn missing_variants(&self, id: DeclId, variants: &[(DeclId, &str)]) -> Option<Vec<String>> {
+    fn missing_variants(&self, id: DeclId, variants: &HashSet<(DeclId, &str)>) -> Option<Vec<String>> {
         let Kind::Enum(known) = &self.decls[id].kind else { return None };
-        let is_missing = |name: &str| !variants.iter().any(|(of, variant)| *of == id && *variant == name);
+        let is_missing = |name: &str| !variants.contains(&(id, name));
         let missing: Vec<String> = known
             .iter()
             .filter(|variant| is_missing(&variant.name))
@@ -421,7 +422,7 @@ impl<'a> Checker<'a> {
         &self,
         members: &[Ty],
         covered: &[Ty],
-        variants: &[(DeclId, &str)],
+        variants: &HashSet<(DeclId, &str)>,
     ) -> Option<String> {
         let is_literal = |member: &Ty| matches!(member, Ty::Str(_) | Ty::Int(_));
         let all_literal = members.iter().all(is_literal);

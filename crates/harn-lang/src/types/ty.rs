@@ -76,15 +76,19 @@ pub struct Function {
 struct Size {
     weight: u32,
     depth: u32,
+    /// Something within is not known.
+    has_hole: bool,
 }
 
 impl Size {
     fn of<'t>(parts: impl Iterator<Item = &'t Ty>) -> Self {
-        let within = parts.map(Ty::size).fold(Self { weight: 0, depth: 0 }, |all, one| Self {
+        let nothing = Self { weight: 0, depth: 0, has_hole: false };
+        let within = parts.map(Ty::size).fold(nothing, |all, one| Self {
             weight: all.weight.saturating_add(one.weight),
             depth: all.depth.max(one.depth),
+            has_hole: all.has_hole || one.has_hole,
         });
-        Self { weight: within.weight.saturating_add(1), depth: within.depth + 1 }
+        Self { weight: within.weight.saturating_add(1), depth: within.depth + 1, ..within }
     }
 
     fn is_fine(self) -> bool {
@@ -152,7 +156,8 @@ impl Ty {
             Self::Shape(shape) => shape.size,
             Self::Function(function) => function.size,
             Self::Loose(inner, _) => inner.size(),
-            _ => Size { weight: 1, depth: 1 },
+            Self::Hole | Self::Param(_) => Size { weight: 1, depth: 1, has_hole: true },
+            _ => Size { weight: 1, depth: 1, has_hole: false },
         }
     }
 
@@ -301,18 +306,7 @@ impl Ty {
 
     /// Whether something within it is not known.
     pub fn has_hole(&self) -> bool {
-        match self {
-            Self::Hole | Self::Param(_) => true,
-            Self::Basic(_, Some(args)) | Self::User(_, Some(args)) | Self::Union(args) => {
-                args.items.iter().any(Ty::has_hole)
-            }
-            Self::Shape(shape) => shape.fields.iter().any(|field| field.ty.has_hole()),
-            Self::Function(function) => {
-                function.returns.has_hole() || function.params.iter().any(Ty::has_hole)
-            }
-            Self::Loose(inner, _) => inner.has_hole(),
-            _ => false,
-        }
+        self.size().has_hole
     }
 }
 

@@ -107,8 +107,8 @@ impl Vm {
         }
         let cost = self.program.functions[usize::from(function)].cost();
         self.meter.fuel -= cost;
-        let closure_at = Frame::NOWHERE;
-        co.enter(&self.program, Frame { function, pc: 0, base, dst, given: count, closure, closure_at })?;
+        let frame = Frame { function, pc: 0, base, dst, given: count, closure_at: Frame::NOWHERE };
+        co.enter(&self.program, frame, closure)?;
         Ok(Flow::Again)
     }
 
@@ -132,7 +132,7 @@ impl Vm {
             return self.call_function(fibre, function, start, count, dst, closure);
         }
         let co = &mut fibre.active;
-        let Some(old) = co.frames.pop() else { return Ok(Flow::Again) };
+        let Some(old) = co.pop() else { return Ok(Flow::Again) };
         let base = old.base as usize;
         let registers = usize::from(self.program.functions[usize::from(old.function)].registers);
         // The arguments go to the front, what is left of the running function goes away.
@@ -145,10 +145,9 @@ impl Vm {
         );
         let cost = self.program.functions[usize::from(function)].cost();
         self.meter.fuel -= cost;
-        let (base, dst, closure_at) = (old.base, old.dst, Frame::NOWHERE);
-        let frame = Frame { function, pc: 0, base, dst, given: count, closure, closure_at };
-        co.arrange(&self.program, &frame);
-        co.frames.push(frame);
+        let (base, dst) = (old.base, old.dst);
+        let frame = Frame { function, pc: 0, base, dst, given: count, closure_at: Frame::NOWHERE };
+        co.enter(&self.program, frame, closure)?;
         Ok(Flow::Again)
     }
 

@@ -102,10 +102,8 @@ impl Census {
     fn coroutine(&mut self, coroutine: &Coroutine) {
         self.bytes += coroutine.stack.len() as u64 * 16 + 256;
         coroutine.stack.iter().for_each(|value| self.value(value));
-        for frame in &coroutine.frames {
-            if let Some(closure) = &frame.closure {
-                self.value(&Value::Closure(Arc::clone(closure)));
-            }
+        for closure in &coroutine.held {
+            self.value(&Value::Closure(Arc::clone(closure)));
         }
         for ending in &coroutine.endings {
             if let Ending::Return(value) = ending {

@@ -8,6 +8,11 @@ pub fn argument(check: &ParamCheck, value: &Value) -> Result<(), Fault> {
     fits(&check.wanted, value, &check.param)
 }
 
+/// What does not fit in what a program gave back, and where in it that is.
+pub fn result(wanted: &Wanted, value: &Value) -> Option<String> {
+    misfit(wanted, value, "result".into())
+}
+
 fn fits(wanted: &Wanted, value: &Value, param: &str) -> Result<(), Fault> {
     match wanted {
         Wanted::Any => Ok(()),
@@ -106,9 +111,24 @@ fn misfit(wanted: &Wanted, value: &Value, path: String) -> Option<String> {
             }
         }
         (wanted, value) if matches(wanted, value) => None,
+        // Where one of several types is of the same kind, that one was meant.
+        (Wanted::Union(members), value) if members.iter().any(|member| is_meant(member, value)) => {
+            let member = members.iter().find(|member| is_meant(member, value))?;
+            misfit(member, value, path)
+        }
         (wanted, value) => {
             Some(format!("at {path}: expected type '{}', got '{}'", label(wanted), value.type_name()))
         }
+    }
+}
+
+/// Whether a value is of the kind that a type with something inside of it wants.
+fn is_meant(wanted: &Wanted, value: &Value) -> bool {
+    match wanted {
+        Wanted::List(_) => matches!(value, Value::List(_)),
+        Wanted::Dict(_) => matches!(value, Value::Dict(_)),
+        Wanted::Shape(_) => value.as_dict().or_else(|| struct_fields(value)).is_some(),
+        _ => false,
     }
 }
 

@@ -46,7 +46,7 @@ impl Vm {
             "runtime_context_get" => {
                 fibre.context.get(key_of(&arg(0))?.as_str()).cloned().unwrap_or_else(|| arg(1))
             }
-            "runtime_context_values" => Value::Dict(Arc::clone(&fibre.context)),
+            "runtime_context_values" => own_values(&fibre.context),
             "runtime_context_clear" => {
                 let key = key_of(&arg(0))?;
                 Arc::make_mut(&mut fibre.context).remove(key.as_str()).unwrap_or_default()
@@ -69,11 +69,17 @@ impl Vm {
     fn runtime_context(&self, fibre: &Fibre) -> Value {
         let mut fields = task(fibre);
         fields.push(("task_group_id", Value::str(ROOT)));
-        fields.push(("values", Value::Dict(Arc::clone(&fibre.context))));
+        fields.push(("values", own_values(&fibre.context)));
         for name in ABOUT {
-            fields.push((name, self.about.get(name).cloned().unwrap_or_default()));
+            fields.push((name, self.about_of(fibre, name).cloned().unwrap_or_default()));
         }
         record(fields)
+    }
+
+    /// What is known about the run. The session of an agent that the program itself runs is kept by its tasks.
+    fn about_of<'a>(&'a self, fibre: &'a Fibre, name: &str) -> Option<&'a Value> {
+        let own = fibre.context.get(name).filter(|_| name == "agent_session_id");
+        own.or_else(|| self.about.get(name))
     }
 
     /// `scope:id`, the name under which shared state of a scope is kept.
@@ -93,7 +99,7 @@ impl Vm {
             None => None,
         };
         let about = |name: &str| {
-            let known = self.about.get(name).filter(|value| !matches!(value, Value::Nil));
+            let known = self.about_of(fibre, name).filter(|value| !matches!(value, Value::Nil));
             known.map(Value::display)
         };
         let own = match scope.as_str() {
@@ -112,6 +118,16 @@ impl Vm {
         };
         Ok(format!("{scope}:{}", given.or(own).unwrap_or_else(|| "default".to_owned())))
     }
+}
+
+/// What programs keep; the prelude has its own under names with `__`.
+fn own_values(context: &Arc<Dict>) -> Value {
+    let is_own = |name: &str| !name.starts_with("__");
+    if context.iter().all(|(name, _)| is_own(name.as_str())) {
+        return Value::Dict(Arc::clone(context));
+    }
+    let own = context.iter().filter(|(name, _)| is_own(name.as_str()));
+    Value::dict(own.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// Who a task is.

@@ -11,34 +11,35 @@ use crate::value::{Closure, Dict, Value};
 pub const MAX_FRAMES: usize = 512;
 
 /// A function that is being run.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub function: u16,
+    /// The caller's register for the result.
+    pub dst: Reg,
     /// The next instruction.
     pub pc: u32,
     /// Its first register on the stack.
     pub base: u32,
-    /// The caller's register for the result.
-    pub dst: Reg,
+    /// Where on the stack the closure is that it is: a register of the caller, which does not change while it waits, so
+    /// that the call need not count the closure.
+    pub closure_at: u32,
     /// How many arguments the caller gave.
     pub given: u8,
-    /// The closure that it is, with what it captured.
-    pub closure: Option<Arc<Closure>>,
-    /// Or where on the stack that is: a register of the caller, which does not change while it waits, so that the call
-    /// need not count the closure.
-    pub closure_at: u32,
 }
 
 impl Frame {
-    /// For `closure_at`, if the closure is not in a register of the caller.
+    /// For `closure_at`: the function is not a closure.
     pub const NOWHERE: u32 = u32::MAX;
+    /// For `closure_at`: the coroutine holds the closure.
+    pub const HELD: u32 = u32::MAX - 1;
 
     /// The closure that is being run; `below` is the stack up to the registers of the function.
     #[inline(always)]
-    pub fn own_closure<'a>(&'a self, below: &'a [Value]) -> Option<&'a Arc<Closure>> {
+    pub fn own_closure<'a>(&self, below: &'a [Value], held: &'a [Arc<Closure>]) -> Option<&'a Arc<Closure>> {
         match below.get(self.closure_at as usize) {
             Some(Value::Closure(closure)) => Some(closure),
-            _ => self.closure.as_ref(),
+            _ if self.closure_at == Self::HELD => held.last(),
+            _ => None,
         }
     }
 }
@@ -65,6 +66,8 @@ pub enum Ending {
 pub struct Coroutine {
     pub stack: Vec<Value>,
     pub frames: Vec<Frame>,
+    /// The closures of those frames that have none in a register of their caller.
+    pub held: Vec<Arc<Closure>>,
     pub handlers: Vec<Handler>,
     /// Errors that were caught and may be thrown on, and where they came from.
     pub faults: Vec<(Fault, Vec<TraceEntry>)>,
@@ -207,13 +210,29 @@ impl Fibre {
 
 impl Coroutine {
     /// Puts a function on top, whose arguments are already on the stack from `base` on.
-    pub fn enter(&mut self, program: &Program, frame: Frame) -> Result<(), Fault> {
+    pub fn enter(
+        &mut self,
+        program: &Program,
+        frame: Frame,
+        closure: Option<Arc<Closure>>,
+    ) -> Result<(), Fault> {
         if self.frames.len() >= MAX_FRAMES {
             return Err(Fault::Plain("Stack overflow: too many nested calls".into()));
         }
         self.arrange(program, &frame);
-        self.frames.push(frame);
+        let closure_at = if closure.is_some() { Frame::HELD } else { Frame::NOWHERE };
+        self.held.extend(closure);
+        self.frames.push(Frame { closure_at, ..frame });
         Ok(())
+    }
+
+    /// Takes the topmost frame away; its registers are left.
+    pub fn pop(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop()?;
+        if frame.closure_at == Frame::HELD {
+            self.held.pop();
+        }
+        Some(frame)
     }
 
     /// As `enter`, for a function that the arguments fit, where there is room for a frame.
@@ -224,6 +243,14 @@ impl Coroutine {
             self.stack.resize(needed, Value::Nil);
         }
         self.frames.push(frame);
+    }
+
+    /// The topmost function goes on from this instruction.
+    #[inline(always)]
+    pub fn stay_at(&mut self, pc: usize) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.pc = pc as u32;
+        }
     }
 
     /// Makes the registers of a function out of the arguments that it was given.
@@ -254,7 +281,7 @@ impl Coroutine {
 
     /// Takes the topmost function away, with its registers.
     pub fn leave(&mut self, program: &Program) -> Option<Frame> {
-        let frame = self.frames.pop()?;
+        let frame = self.pop()?;
         let registers = usize::from(program.functions[usize::from(frame.function)].registers);
         let base = frame.base as usize;
         let end = (base + registers).min(self.stack.len());
@@ -277,7 +304,11 @@ impl Coroutine {
 /// Lets go of what is in registers.
 #[inline(always)]
 pub fn clear(registers: &mut [Value]) {
-    registers.iter_mut().for_each(|register| register.put(Value::Nil));
+    for register in registers {
+        if !register.is_scalar() {
+            *register = Value::Nil;
+        }
+    }
 }
 
 /// A register, for those who only have a fibre.

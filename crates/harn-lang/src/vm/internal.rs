@@ -24,6 +24,7 @@ impl Vm {
                 let prints = if arg(3).is_truthy() { Prints::Now } else { Prints::Later };
                 self.start_task(fibre, arg(0), args, path.into(), prints)?.into()
             }
+            "__positional" => self.positional(&arg(0)),
             "__mapped" => self.mapped(&arg(0)).into(),
             "__has_failed" => match &arg(0) {
                 Value::Handle(handle) => {
@@ -66,6 +67,16 @@ impl Vm {
             }
             _ => return self.output_special(fibre, name, args),
         })
+    }
+
+    /// The names of the parameters of a handler that takes its arguments one by one; nil for all other functions.
+    fn positional(&self, handler: &Value) -> Done {
+        let Value::Closure(closure) = handler else { return Value::Nil.into() };
+        let number = u16::try_from(closure.function).unwrap_or(u16::MAX);
+        if !self.program.handlers.contains(&number) {
+            return Value::Nil.into();
+        }
+        Value::list(closure.params.iter().map(|name| Value::str(&**name)).collect()).into()
     }
 
     /// The outcome of a task as a result; an error is told as it would be if nobody had caught it.

@@ -44,8 +44,8 @@ impl Vm {
     ) -> Result<Value, Fault> {
         let given = u8::try_from(args.len()).unwrap_or(u8::MAX);
         let mut coroutine = Box::new(Coroutine { stack: args, ..Coroutine::default() });
-        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure, closure_at: Frame::NOWHERE };
-        coroutine.enter(&self.program, frame)?;
+        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure_at: Frame::NOWHERE };
+        coroutine.enter(&self.program, frame, closure)?;
         self.pay(fibre, coroutine.stack.len() * 16 + 256)?;
         let kind = match self.program.functions[usize::from(function)].kind {
             FunctionKind::Stream => HandleKind::Stream,

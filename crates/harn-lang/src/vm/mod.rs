@@ -168,11 +168,16 @@ enum Waiter {
 
 const MAIN: u32 = 0;
 
+/// What does not fit in what a program gave back, where its pipeline says what that is to be.
+pub fn misfit(program: &Program, value: &Value) -> Option<String> {
+    check::result(program.returns.as_ref()?, value)
+}
+
 /// The fibre that runs a program from its entry on.
 fn first_fibre(program: &Program) -> Fibre {
     let mut main = Fibre::new(MAIN, "main".into());
-    let (closure, closure_at) = (None, Frame::NOWHERE);
-    let frame = Frame { function: program.entry, pc: 0, base: 0, dst: 0, given: 0, closure, closure_at };
+    let closure_at = Frame::NOWHERE;
+    let frame = Frame { function: program.entry, pc: 0, base: 0, dst: 0, given: 0, closure_at };
     main.active.arrange(program, &frame);
     main.active.frames.push(frame);
     main
@@ -415,6 +420,11 @@ impl Vm {
             _ => all.push(Output { to, text }),
         }
         Ok(())
+    }
+
+    /// How many steps it has made in all.
+    pub fn steps(&self) -> u64 {
+        self.limits.fuel - self.fuel_left
     }
 
     pub fn program(&self) -> &Arc<Program> {

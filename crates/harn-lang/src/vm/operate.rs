@@ -390,6 +390,38 @@ pub fn int(value: &Value) -> i64 {
     value.as_int().unwrap_or(0)
 }
 
+/// A text several times, unless that would be longer than so many bytes.
+pub fn repeat(text: &str, times: i64, limit: u64) -> Result<Value, Fault> {
+    let times = usize::try_from(times).unwrap_or(0);
+    if text.len().saturating_mul(times) as u64 > limit {
+        return Err(Fault::Limit(Limit::Memory(limit)));
+    }
+    Ok(Value::str(text.repeat(times)))
+}
+
+/// What a variant of an enum has at a place.
+pub fn variant_field(value: &Value, at: usize) -> Value {
+    match value {
+        Value::Enum(value) => value.fields.get(at).cloned().unwrap_or_default(),
+        _ => Value::Nil,
+    }
+}
+
+/// The items of a list from a place on.
+pub fn rest_of_list(list: &Value, from: usize) -> Value {
+    let rest = list.as_list().and_then(|list| list.get(from..));
+    Value::list(rest.unwrap_or_default().to_vec())
+}
+
+/// A dict without the keys of a list.
+pub fn rest_of_dict(dict: &Value, keys: &Value) -> Value {
+    let mut rest = dict.as_dict().cloned().unwrap_or_default();
+    for key in keys.as_list().unwrap_or_default() {
+        rest.remove(key.as_str().unwrap_or_default());
+    }
+    Value::dict(rest)
+}
+
 pub fn range(a: &Value, b: &Value, exclusive: bool) -> Value {
     Value::Range(Arc::new(Range { start: int(a), end: int(b), exclusive }))
 }

@@ -91,7 +91,6 @@ impl Console {
             "is_stdin_tty" => self.terminals[0].is_none(),
             "is_stdout_tty" => self.terminals[1].is_none(),
             "is_stderr_tty" => self.terminals[2].is_none(),
-            "sleep" => true,
             _ => false,
         }
     }

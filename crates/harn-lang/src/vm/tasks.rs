@@ -82,8 +82,8 @@ impl Vm {
         let mut fibre = Fibre::new(self.next_fibre, path);
         let given = u8::try_from(args.len()).unwrap_or(u8::MAX);
         fibre.active.stack = args;
-        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure, closure_at: Frame::NOWHERE };
-        fibre.active.enter(&self.program, frame)?;
+        let frame = Frame { function, pc: 0, base: 0, dst: 0, given, closure_at: Frame::NOWHERE };
+        fibre.active.enter(&self.program, frame, closure)?;
         self.next_fibre += 1;
         Ok(fibre)
     }

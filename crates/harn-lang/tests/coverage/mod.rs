@@ -136,9 +136,7 @@ const NEED_A_HOST: &[(&str, &str)] = &[
     ("errors/runtime/exec_missing_cmd", "starts a process"),
     ("errors/runtime/llm_calls_disabled", "calls a model"),
     ("errors/runtime/mcp_connect_bad_cmd", "starts a server of tools"),
-    ("errors/semantic/agent_invalid", "makes an agent"),
     ("errors/semantic/mcp_serve_invalid", "serves tools"),
-    ("tests/integration/agent_loop_profile_invalid", "runs an agent"),
     (
         "tests/templates/template_include_cycle",
         "reads files: `what_goes_wrong_is_told_with_its_line` of templates.rs",

@@ -49,7 +49,16 @@ const PARTS: &[(&str, &[&str])] = &[
     ),
     (
         "Files and processes",
-        &["Paths", "Files", "Process, environment", "Clock", "Store", "Checkpoint", "Metadata"],
+        &[
+            "Paths",
+            "Files",
+            "File watching",
+            "Process, environment",
+            "Clock",
+            "Store",
+            "Checkpoint",
+            "Metadata",
+        ],
     ),
     (
         "Network",

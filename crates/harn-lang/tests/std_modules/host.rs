@@ -23,11 +23,23 @@ pub fn run(text: &str, loader: &dyn Loader) -> String {
     let mut host = Host::default();
     let mut vm = Vm::new(Arc::new(program), Vec::new(), Limits::default(), 1);
     let mut output = String::new();
+    let mut timers: Vec<(i64, u64)> = Vec::new();
     loop {
         let turn = vm.run(1_000_000);
         let out = turn.output.iter().filter(|part| part.to == Channel::Out);
         out.for_each(|part| output.push_str(&part.text));
-        for call in turn.calls {
+        // Time passes when nothing else is to be done.
+        timers.retain(|(_, id)| !turn.dropped.contains(id));
+        let (sleeps, others): (Vec<Call>, Vec<Call>) =
+            turn.calls.into_iter().partition(|call| matches!(call.builtin, "sleep" | "__sleep"));
+        timers.extend(sleeps.iter().map(|call| (host.now + call.args[0].as_int().unwrap_or(0), call.id)));
+        timers.sort_unstable();
+        if others.is_empty() && matches!(turn.state, State::Waiting) && !timers.is_empty() {
+            let (due, id) = timers.remove(0);
+            host.now = host.now.max(due);
+            vm.complete(id, Ok(Value::Nil));
+        }
+        for call in others {
             let answer = host.answer(&call);
             vm.complete(call.id, answer);
         }
@@ -47,38 +59,6 @@ struct Host {
     store: BTreeMap<String, Value>,
     checkpoints: BTreeMap<String, Value>,
     waitpoints: BTreeMap<String, Value>,
-    host: Mocks,
-    models: Mocks,
-}
-
-/// Made-up answers and the calls that they were given for; scopes are put aside on a stack.
-#[derive(Default)]
-struct Mocks {
-    answers: Vec<Vec<Value>>,
-    calls: Vec<Value>,
-    aside: Vec<(Vec<Vec<Value>>, Vec<Value>)>,
-}
-
-impl Mocks {
-    fn push(&mut self) {
-        let (answers, calls) = (std::mem::take(&mut self.answers), std::mem::take(&mut self.calls));
-        self.aside.push((answers, calls));
-    }
-
-    fn pop(&mut self) {
-        (self.answers, self.calls) = self.aside.pop().unwrap_or_default();
-    }
-}
-
-fn field(value: &Value, name: &str) -> Value {
-    match value {
-        Value::Dict(dict) => dict.get(name).cloned().unwrap_or_default(),
-        _ => Value::Nil,
-    }
-}
-
-fn parent(path: &str) -> String {
-    path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())
 }
 
 impl Host {
@@ -87,12 +67,8 @@ impl Host {
         let text = |at: usize| arg(at).display();
         let nil = Ok(Value::Nil);
         match call.builtin {
-            "sleep" | "sleep_ms" => {
-                self.now += arg(0).as_int().unwrap_or(0);
-                nil
-            }
-            "monotonic_ms" => Ok(Value::Int(self.now)),
-            "timestamp" => Ok(Value::Float(self.now as f64 / 1000.0)),
+            "__monotonic_ms" => Ok(Value::Int(self.now)),
+            "__now_ms" => Ok(Value::Int(self.now)),
             "store_get" => Ok(self.store.get(&text(0)).cloned().unwrap_or_default()),
             "store_set" => {
                 self.store.insert(text(0), arg(1));
@@ -105,23 +81,23 @@ impl Host {
             }
             "checkpoint_exists" => Ok(Value::Bool(self.checkpoints.contains_key(&text(0)))),
             "checkpoint_get" => Ok(self.checkpoints.get(&text(0)).cloned().unwrap_or_default()),
-            "host_tool_list" => Ok(Value::list(vec![Value::record([("name", Value::str("read"))])])),
-            "request_approval" => Ok(Value::record([
-                ("approved", Value::Bool(true)),
-                ("reviewers", field(&arg(1), "reviewers")),
+            "__host_tools" => Ok(Value::list(vec![Value::record([("name", Value::str("read"))])])),
+            "__ask" if field(&arg(0), "kind").display() == "question" => Ok(Value::record([
+                ("status", Value::str("answered")),
+                ("value", Value::str(format!("asked: {}", field(&arg(0), "prompt")))),
             ])),
-            "http_post" => Ok(http_answer(&call.args)),
-            "exec_at" | "shell_at" => Ok(command(&call.args)),
-            _ => {
-                self.files(call).or_else(|| self.mocks(call)).or_else(|| self.waitpoint(call)).unwrap_or_else(
-                    || {
-                        Ok(Value::record([
-                            ("asked", Value::str(call.builtin)),
-                            ("with", Value::list(call.args.clone())),
-                        ]))
-                    },
-                )
-            }
+            "__ask" => Ok(Value::record([
+                ("status", Value::str("approved")),
+                ("reviewers", field(&arg(0), "reviewers")),
+            ])),
+            "__http" => Ok(http_answer(&arg(0))),
+            "__exec" | "__shell" => Ok(command(&call.args)),
+            _ => self.files(call).or_else(|| self.waitpoint(call)).unwrap_or_else(|| {
+                Ok(Value::record([
+                    ("asked", Value::str(call.builtin)),
+                    ("with", Value::list(call.args.clone())),
+                ]))
+            }),
         }
     }
 
@@ -168,57 +144,20 @@ impl Host {
         })
     }
 
-    fn mocks(&mut self, call: &Call) -> Option<Result<Value, Fault>> {
-        let arg = |at: usize| call.args.get(at).cloned().unwrap_or_default();
-        match call.builtin {
-            "host_mock" => self.host.answers.push(call.args.clone()),
-            "host_mock_clear" => self.host = Mocks::default(),
-            "host_mock_push_scope" => self.host.push(),
-            "host_mock_pop_scope" => self.host.pop(),
-            "host_mock_calls" => return Some(Ok(Value::list(self.host.calls.clone()))),
-            "host_call" => {
-                let name = arg(0).display();
-                let (cap, op) = name.split_once('.')?;
-                let is_it = |mock: &&Vec<Value>| mock[0].display() == cap && mock[1].display() == op;
-                let config = self.host.answers.iter().rev().find(is_it)?[2].clone();
-                self.host.calls.push(Value::record([
-                    ("capability", Value::str(cap)),
-                    ("operation", Value::str(op)),
-                    ("params", arg(1)),
-                ]));
-                return Some(match field(&config, "error") {
-                    Value::Nil => Ok(field(&config, "result")),
-                    error => Err(Fault::thrown(error.display())),
-                });
-            }
-            "llm_mock" => self.models.answers.push(call.args.clone()),
-            "llm_mock_push_scope" => self.models.push(),
-            "llm_mock_pop_scope" => self.models.pop(),
-            "llm_mock_calls" => return Some(Ok(Value::list(self.models.calls.clone()))),
-            "llm_call" => {
-                self.models.calls.push(Value::record([("prompt", arg(0))]));
-                return Some(Ok(self.models.answers.first()?[0].clone()));
-            }
-            _ => return None,
-        }
-        Some(Ok(Value::Nil))
-    }
-
     fn waitpoint(&mut self, call: &Call) -> Option<Result<Value, Fault>> {
-        let first = call.args.first().cloned().unwrap_or_default();
-        let first = match &first {
-            Value::List(list) => list.first().cloned().unwrap_or_default(),
-            _ => first,
+        if call.builtin != "__waitpoint" {
+            return None;
+        }
+        let args = call.args.get(1).cloned().unwrap_or_default();
+        let id = match field(&args, "ids") {
+            Value::List(ids) => ids.first().cloned().unwrap_or_default().display(),
+            _ => field(&args, "id").display(),
         };
-        let id = match field(&first, "id") {
-            Value::Nil => first.display(),
-            id => id.display(),
-        };
-        let (status, value) = match call.builtin {
-            "waitpoint_create" => ("open", Value::Nil),
-            "waitpoint_complete" => ("completed", call.args.get(1).cloned().unwrap_or_default()),
-            "waitpoint_cancel" => ("cancelled", Value::Nil),
-            "waitpoint_wait" => {
+        let (status, value) = match call.args.first().map(Value::display).unwrap_or_default().as_str() {
+            "create" => ("open", Value::Nil),
+            "complete" => ("completed", field(&args, "value")),
+            "cancel" => ("cancelled", Value::Nil),
+            _ => {
                 let known = self.waitpoints.get(&id).cloned().unwrap_or_default();
                 let status = match field(&known, "status").display().as_str() {
                     "open" => Value::str("timed_out"),
@@ -229,7 +168,6 @@ impl Host {
                     ("waitpoints", Value::list(vec![known])),
                 ])));
             }
-            _ => return None,
         };
         let made = Value::record([
             ("id", Value::str(id.as_str())),
@@ -242,8 +180,10 @@ impl Host {
 }
 
 /// The name of a user, and what was asked.
-fn http_answer(args: &[Value]) -> Value {
-    let asked = Value::list(args.to_vec()).display();
+fn http_answer(request: &Value) -> Value {
+    let part = |name: &'static str| (name, field(request, name));
+    let options = Value::record([part("headers"), part("timeout_ms")]);
+    let asked = Value::list(vec![field(request, "url"), field(request, "body"), options]).display();
     let body = Value::record([
         ("data", Value::record([("user", Value::record([("name", Value::str("Ada"))]))])),
         ("extensions", Value::record([("asked", Value::str(asked))])),
@@ -253,7 +193,11 @@ fn http_answer(args: &[Value]) -> Value {
 
 /// What Git would print; the command itself for everything but `status`.
 fn command(args: &[Value]) -> Value {
-    let words: Vec<String> = args.iter().map(Value::display).collect();
+    let words = args.iter().flat_map(|arg| match arg {
+        Value::List(list) => list.to_vec(),
+        other => vec![other.clone()],
+    });
+    let words: Vec<String> = words.map(|word| word.display()).collect();
     let is_fine = words.first().is_none_or(|folder| folder != "broken");
     let output = match words.get(2).map(String::as_str) {
         Some("status") => "## fix...origin/fix\n M src/a.rs\n?? new file.txt\n".to_owned(),
@@ -265,4 +209,15 @@ fn command(args: &[Value]) -> Value {
         ("status", Value::Int(if is_fine { 0 } else { 128 })),
         ("success", Value::Bool(is_fine)),
     ])
+}
+
+fn field(value: &Value, name: &str) -> Value {
+    match value {
+        Value::Dict(dict) => dict.get(name).cloned().unwrap_or_default(),
+        _ => Value::Nil,
+    }
+}
+
+fn parent(path: &str) -> String {
+    path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())
 }

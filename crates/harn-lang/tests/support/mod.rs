@@ -1,6 +1,9 @@
-//! Runs programs with a host that has nothing but a clock, which stands still while the program computes.
+//! Runs programs with a host that has a clock, which stands still while the program computes, files in memory, and
+//! commands that do nothing.
 
 #![allow(dead_code, reason = "each test file uses its part")]
+
+mod harness;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,13 +66,14 @@ struct Host {
     count: u64,
     /// When which call is due; those of the same time in the order in which they came.
     timers: BTreeMap<(i64, u64), u64>,
+    files: BTreeMap<String, Value>,
 }
 
 impl Host {
     /// Tells whether it was answered at once.
     fn take(&mut self, call: Call, vm: &mut Vm) -> bool {
         match call.builtin {
-            "sleep" | "deadline" | "sleep_ms" => {
+            "sleep" | "deadline" | "__sleep" => {
                 let ms = match call.args.first() {
                     Some(Value::Duration(ms) | Value::Int(ms)) => *ms,
                     _ => 0,
@@ -78,12 +82,44 @@ impl Host {
                 self.timers.insert((self.now.saturating_add(ms), self.count), call.id);
                 return false;
             }
-            "monotonic_ms" | "elapsed" => vm.complete(call.id, Ok(Value::Int(self.now))),
-            "now_ms" => vm.complete(call.id, Ok(Value::Int(1_700_000_000_000 + self.now))),
+            "__monotonic_ms" => vm.complete(call.id, Ok(Value::Int(self.now))),
+            "__now_ms" => vm.complete(call.id, Ok(Value::Int(1_700_000_000_000 + self.now))),
+            // A program named `slow` never ends; the others print how they were called.
+            "__exec" | "__shell" if call.args.get(1).is_some_and(|name| name.display() == "slow") => {
+                return false;
+            }
+            "__exec" | "__shell" => vm.complete(call.id, Ok(command(&call))),
+            "__emit" => vm.complete(call.id, Ok(Value::Nil)),
             "is_stdout_tty" => vm.complete(call.id, Ok(Value::Bool(false))),
-            other => vm.complete(call.id, Err(Fault::thrown(format!("{other}: there is no host for it")))),
+            "platform" => vm.complete(call.id, Ok("linux".into())),
+            "env" => vm.complete(call.id, Ok("/usr/bin/zsh".into())),
+            "write_file" | "write_file_bytes" | "read_file" | "file_exists" | "delete_file" | "mkdir" => {
+                let answer = self.file(&call);
+                vm.complete(call.id, answer);
+            }
+            other => {
+                let nothing = || Err(Fault::thrown(format!("{other}: there is no host for it")));
+                vm.complete(call.id, harness::answer(other, &call.args).unwrap_or_else(nothing));
+            }
         }
         true
+    }
+
+    fn file(&mut self, call: &Call) -> Result<Value, Fault> {
+        let path = call.args.first().map(Value::display).unwrap_or_default();
+        match call.builtin {
+            "read_file" => {
+                let missing = || Fault::thrown(format!("Failed to read file {path}: there is none"));
+                self.files.get(&path).cloned().ok_or_else(missing)
+            }
+            "file_exists" => Ok(Value::Bool(path == "/bin/sh" || self.files.contains_key(&path))),
+            "delete_file" => Ok(self.files.remove(&path).map_or(Value::Nil, |_| Value::Nil)),
+            "mkdir" => Ok(Value::Nil),
+            _ => {
+                self.files.insert(path, call.args.get(1).cloned().unwrap_or_default());
+                Ok(Value::Nil)
+            }
+        }
     }
 
     /// Lets time pass until the first call is due.
@@ -102,6 +138,16 @@ impl Host {
             vm.complete(entry.remove(), Ok(Value::Nil));
         }
     }
+}
+
+fn command(call: &Call) -> Value {
+    let printed: Vec<String> = call.args.iter().map(Value::display).collect();
+    Value::record([
+        ("stdout", format!("{} {}", call.builtin, printed.join(" ")).into()),
+        ("stderr", "".into()),
+        ("status", Value::Int(0)),
+        ("success", Value::Bool(true)),
+    ])
 }
 
 /// Each program prints exactly this.

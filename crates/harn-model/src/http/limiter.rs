@@ -168,6 +168,7 @@ mod tests {
                 max_output_tokens: 7,
                 thinking: Default::default(),
                 output_schema: None,
+                sampling: Default::default(),
             };
             assert_eq!(guess(body, &request), tokens + 7);
         }

@@ -74,6 +74,11 @@ impl Transport {
         };
         Ok(Self { client })
     }
+
+    /// The client itself, for requests that are none to a provider. It follows no redirects.
+    pub fn client(&self) -> reqwest::Client {
+        self.client.clone()
+    }
 }
 
 fn builder(options: &TransportOptions) -> Result<reqwest::ClientBuilder, TransportError> {

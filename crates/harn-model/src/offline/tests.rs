@@ -25,6 +25,7 @@ fn request(messages: Vec<ChatMessage>, tools: &[&str]) -> ModelRequest {
         max_output_tokens: 1000,
         thinking: Default::default(),
         output_schema: None,
+        sampling: Default::default(),
     }
 }
 

@@ -28,6 +28,7 @@ fn stream(script: &str, messages: Vec<ChatMessage>) -> ModelStream {
         max_output_tokens: 100,
         thinking: Default::default(),
         output_schema: None,
+        sampling: Default::default(),
     };
     model.stream(request)
 }
@@ -126,6 +127,7 @@ async fn the_same_call_gives_the_same_answer_however_often_it_is_made() {
         max_output_tokens: 100,
         thinking: Default::default(),
         output_schema: None,
+        sampling: Default::default(),
     };
     for _ in 0..3 {
         assert_eq!(collect(model.stream(request.clone())).await.unwrap().text, "one");

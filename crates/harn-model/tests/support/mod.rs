@@ -197,6 +197,7 @@ pub fn request(messages: Vec<ChatMessage>) -> ModelRequest {
         max_output_tokens: 1000,
         thinking: Default::default(),
         output_schema: None,
+        sampling: Default::default(),
     }
 }
 

@@ -99,6 +99,7 @@ fn decide_spec(
         session: "session_1",
         workspace: "workspace_1",
         submitter: "ann",
+        trust: Default::default(),
         now: NOW,
     })
 }

@@ -68,16 +68,25 @@ pub struct Fake<P: Provider> {
     script: Arc<Mutex<Script<P>>>,
 }
 
+/// Says what is done with a request.
+type Rule<S> = Box<dyn FnMut(&Asked) -> Option<Turn<S>> + Send>;
+
 struct Script<P: Provider> {
     provider: P,
-    turns: VecDeque<Turn<P::Said>>,
+    rule: Rule<P::Said>,
     asked: Vec<Asked>,
 }
 
 impl<P: Provider> Fake<P> {
     /// Takes one turn for each request that passes its checks.
     pub async fn start(turns: Vec<Turn<P::Said>>) -> Self {
-        let script = Script { provider: P::default(), turns: turns.into(), asked: Vec::new() };
+        let mut turns = VecDeque::from(turns);
+        Self::by_rule(move |_| turns.pop_front()).await
+    }
+
+    /// Asks a rule about each request that passes its checks, for clients whose requests come in any order.
+    pub async fn by_rule(rule: impl FnMut(&Asked) -> Option<Turn<P::Said>> + Send + 'static) -> Self {
+        let script = Script { provider: P::default(), rule: Box::new(rule), asked: Vec::new() };
         let script = Arc::new(Mutex::new(script));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}{}", listener.local_addr().unwrap(), P::BASE);
@@ -118,7 +127,7 @@ fn respond<P: Provider>(
     let asked = Asked { path: uri.to_string(), body };
     script.asked.push(asked.clone());
     script.provider.check(&asked)?;
-    match script.turns.pop_front() {
+    match (script.rule)(&asked) {
         Some(Turn::Answer(said)) => Ok(script.provider.answer(said, &asked)),
         Some(Turn::Refuse(status, body)) => Err((status, body)),
         None => Err(P::refusal(400, "the script is over")),

@@ -20,6 +20,7 @@ pub fn request(messages: Vec<ChatMessage>) -> ModelRequest {
         max_output_tokens: 4096,
         thinking: Thinking::Auto,
         output_schema: None,
+        sampling: Default::default(),
     }
 }
 

@@ -51,6 +51,7 @@ impl Subject {
             max_output_tokens: 1000,
             thinking: Default::default(),
             output_schema: None,
+            sampling: Default::default(),
         };
         let call = wire.codec().call(&request, &target).unwrap();
         Self {

@@ -5,10 +5,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use harn_engine::script::packages;
 use harn_lang::bytecode::Source;
 use harn_lang::compile::Loader;
-
-use super::packages;
 
 /// A script larger than this is a mistake.
 const LARGEST: u64 = 64 << 20;
@@ -91,7 +90,7 @@ fn find(path: &str, folder: &Path) -> Result<PathBuf> {
     if let Some(found) = packages::module(&wanted) {
         return Ok(found);
     }
-    let in_package = packages::find(path, folder)?;
+    let in_package = packages::find(path, folder).map_err(anyhow::Error::msg)?;
     Ok(in_package.unwrap_or_else(|| packages::with_ending(wanted)))
 }
 

@@ -1,22 +1,30 @@
-//! Driving a VM: from its first step until it ends, is interrupted, or has had its time.
+//! Running a script in this process: from its first step until it ends, is interrupted, or has had its time.
 
 use std::io::{self, Write};
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
+use anyhow::{Context, Result};
+use harn_core::run::{Channel, Decision, EffectKey, Limits, Shown, Trust};
+use harn_engine::EngineOptions;
+use harn_engine::calls::Place;
+use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
+use harn_engine::fixture::Fixture;
+use harn_engine::script::{Ending, Left, ScriptProgram};
 use harn_lang::bytecode::Program;
 use harn_lang::problem::Severity;
 use harn_lang::syntax::span::{LineIndex, Span};
 use harn_lang::value::Value;
-use harn_lang::vm::{Channel, Failure, Output, State, Vm};
+use harn_lang::vm::{Failure, Vm};
+use harn_policy::Policy;
+use parking_lot::Mutex;
+use tokio::runtime::Runtime;
 
 use super::diagnostic::{Diagnostic, name_of};
 use super::files::is_standard;
-use super::host::{Event, Heard, Host, Interrupter};
 use crate::commands::INTERRUPTED;
 use crate::output::{plain, warn_line};
-
-/// Steps between two looks at the clock.
-const SLICE: u64 = 1_000_000;
 
 /// How a run ended.
 pub enum End {
@@ -28,62 +36,137 @@ pub enum End {
     TimedOut,
     /// Nobody reads what it prints any more.
     Unread,
-    /// It waits for something that never comes.
-    Stuck,
 }
 
-/// What a run gives while it goes on.
-pub trait Witness {
-    fn printed(&mut self, output: &[Output]) -> io::Result<()>;
-
-    /// The host is asked for something; the key is the same in every run with the same answers.
-    fn asked(&mut self, _key: &str) {}
+/// What scripts are run with: an engine without a log.
+pub struct Machine {
+    runtime: Runtime,
+    options: EngineOptions,
+    policy: Arc<Policy>,
+    interrupts: Arc<Interrupts>,
+    fixture: Option<Arc<Fixture>>,
+    /// How often Ctrl-C was pressed during this run.
+    pressed: Arc<AtomicUsize>,
+    /// What tasks of an earlier entry wait for, where entries follow each other.
+    left: Option<Left>,
 }
 
-pub fn drive(vm: &mut Vm, host: &mut Host, latest: Option<Instant>, witness: &mut dyn Witness) -> End {
-    let mut is_interrupted = false;
-    let mut next = None;
-    loop {
-        while let Some(event) = next.take().or_else(|| host.happened()) {
-            match event {
-                Event::Answer(call, answer) => vm.complete(call, answer),
-                Event::Input(read) => {
-                    if let Some((call, answer)) = host.received(read) {
-                        vm.complete(call, answer);
-                    }
-                }
-                // The first time the script may put things in order, the second time it may not.
-                Event::Interrupt if is_interrupted => return End::Interrupted,
-                Event::Interrupt => {
-                    is_interrupted = true;
-                    vm.cancel();
+impl Machine {
+    pub fn new(options: EngineOptions, policy: Policy) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self {
+            runtime: runtime.context("the runtime cannot be started")?,
+            options,
+            policy: Arc::new(policy),
+            interrupts: Arc::default(),
+            fixture: None,
+            pressed: Arc::default(),
+            left: None,
+        })
+    }
+
+    /// With what keeps what effects give, or answers in their place.
+    pub fn with_fixture(self, fixture: Option<Arc<Fixture>>) -> Self {
+        Self { fixture, ..self }
+    }
+
+    /// Tasks outlive the entry that started them.
+    pub fn keep_tasks(self) -> Self {
+        Self { left: Some(Left::default()), ..self }
+    }
+
+    /// From now on Ctrl-C reaches the script instead of ending the process: the first time it may put things in order,
+    /// the second time it may not, and the third one ends the process after all.
+    pub fn watch_interrupts(&self) -> Result<()> {
+        let _inside = self.runtime.enter();
+        let kind = tokio::signal::unix::SignalKind::interrupt();
+        let mut signals = tokio::signal::unix::signal(kind).context("Ctrl-C cannot be watched for")?;
+        let (interrupts, pressed) = (Arc::clone(&self.interrupts), Arc::clone(&self.pressed));
+        self.runtime.spawn(async move {
+            while signals.recv().await.is_some() {
+                match pressed.fetch_add(1, Ordering::Relaxed) {
+                    0 => interrupts.interrupt(),
+                    1 => interrupts.stop(),
+                    _ => std::process::exit(INTERRUPTED.into()),
                 }
             }
-        }
-        host.ring(vm);
-        let turn = vm.run(SLICE);
-        if witness.printed(&turn.output).is_err() {
+        });
+        Ok(())
+    }
+
+    /// Runs what the machine holds, for at most so long.
+    pub fn run(
+        &self,
+        vm: &Arc<Mutex<Vm>>,
+        place: &Arc<Place>,
+        witness: Arc<dyn Witness>,
+        limit: Option<Duration>,
+    ) -> End {
+        self.pressed.store(0, Ordering::Relaxed);
+        self.interrupts.forget();
+        let watched = Arc::new(Watched { witness, is_unread: AtomicBool::new(false) });
+        let program = match &self.left {
+            Some(left) => ScriptProgram::going_on(Arc::clone(vm), Arc::clone(left)),
+            None => ScriptProgram::new(Arc::clone(vm)),
+        };
+        let ending = program.ending();
+        let setup = Setup {
+            policy: Arc::clone(&self.policy),
+            trust: Trust::Own,
+            limits: Limits { max_model_calls: u32::MAX, ..self.options.limits },
+            place: Arc::clone(place),
+            witness: Arc::clone(&watched) as Arc<dyn Witness>,
+            interrupts: Arc::clone(&self.interrupts),
+            // What asks people runs as a task of the harness, where they can be reached.
+            people: None,
+            fixture: self.fixture.clone(),
+        };
+        let run = ephemeral::run(&self.options, setup, Box::new(program));
+        let in_time = self.runtime.block_on(async {
+            match limit {
+                Some(limit) => tokio::time::timeout(limit, run).await.is_ok(),
+                None => {
+                    run.await;
+                    true
+                }
+            }
+        });
+        if watched.is_unread.load(Ordering::Relaxed) {
             return End::Unread;
         }
-        turn.dropped.into_iter().for_each(|call| host.forget(call));
-        let is_idle = turn.calls.is_empty();
-        for call in turn.calls {
-            witness.asked(&call.key);
-            host.take(call, vm);
+        if self.pressed.load(Ordering::Relaxed) > 0 {
+            return End::Interrupted;
         }
-        if let Some(code) = host.exit {
-            return End::Exit(code);
+        match ending.lock().take() {
+            _ if !in_time => End::TimedOut,
+            Some(Ending::Value(value)) => End::Value(value),
+            Some(Ending::Failed(failure)) => End::Failed(failure),
+            Some(Ending::Exit(code)) => End::Exit(code),
+            None => End::Interrupted,
         }
-        match turn.state {
-            State::Done(_) | State::Failed(_) if is_interrupted => return End::Interrupted,
-            State::Done(value) => return End::Value(value),
-            State::Failed(failure) => return End::Failed(failure),
-            _ if latest.is_some_and(|latest| latest <= Instant::now()) => return End::TimedOut,
-            State::OutOfFuel => {}
-            State::Waiting if !is_idle => {}
-            State::Waiting if !host.is_waiting() => return End::Stuck,
-            State::Waiting => next = host.wait(latest),
-        }
+    }
+
+    /// Whatever still waits for the system, such as standard input, does not hold up the end.
+    pub fn leave(self) {
+        self.runtime.shutdown_background();
+    }
+}
+
+/// Notes that nobody reads any more.
+struct Watched {
+    witness: Arc<dyn Witness>,
+    is_unread: AtomicBool,
+}
+
+impl Witness for Watched {
+    fn printed(&self, shown: &[Shown]) -> io::Result<()> {
+        let printed = self.witness.printed(shown);
+        self.is_unread.fetch_or(printed.is_err(), Ordering::Relaxed);
+        printed
+    }
+
+    fn asked(&self, key: &EffectKey, decision: &Decision) {
+        self.witness.asked(key, decision);
     }
 }
 
@@ -91,8 +174,8 @@ pub fn drive(vm: &mut Vm, host: &mut Host, latest: Option<Instant>, witness: &mu
 pub struct Printer;
 
 impl Witness for Printer {
-    fn printed(&mut self, output: &[Output]) -> io::Result<()> {
-        for part in output {
+    fn printed(&self, shown: &[Shown]) -> io::Result<()> {
+        for part in shown {
             match part.to {
                 Channel::Out => io::stdout().write_all(part.text.as_bytes())?,
                 Channel::Error => {
@@ -101,31 +184,9 @@ impl Witness for Printer {
                 }
             }
         }
-        if output.is_empty() { Ok(()) } else { io::stdout().flush() }
+        io::stdout().flush()
     }
 }
-
-/// Tells of every Ctrl-C from now on, instead of ending the process. If the host cannot be reached because the system
-/// keeps it waiting, the third one ends the process after all.
-pub fn watch_interrupts(host: Interrupter) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Here, so that no Ctrl-C after this line ends the process.
-    let mut signals = {
-        let _inside = runtime.enter();
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?
-    };
-    std::thread::spawn(move || {
-        runtime.block_on(async {
-            while signals.recv().await.is_some() {
-                if host.interrupt() == Heard::Never {
-                    std::process::exit(INTERRUPTED.into());
-                }
-            }
-        });
-    });
-    Ok(())
-}
-
 /// An uncaught error with its place, as far as there is one.
 pub fn located<'a>(failure: &Failure, message: &'a str, program: &'a Program) -> Option<Diagnostic<'a>> {
     // The innermost place in something that the user wrote.

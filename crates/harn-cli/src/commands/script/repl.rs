@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use harn_engine::calls::Place;
 use harn_lang::bytecode::Source;
 use harn_lang::compile::{Session, Settings};
 use harn_lang::syntax::parse;
 use harn_lang::value::Value;
 use harn_lang::vm::{Limits, Vm};
+use parking_lot::Mutex;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
 use super::diagnostic::Diagnostic;
 use super::files::{Beside, read};
-use super::host::{self, Host, Place};
-use super::machine::{End, Printer, drive, say_failure, watch_interrupts};
+use super::host::{self, Answers};
+use super::machine::{self, End, Printer, say_failure};
 use crate::commands::say;
 use crate::output::{Tone, paint, plain, warn_line};
 
@@ -93,22 +95,26 @@ fn is_open(text: &str) -> bool {
 /// The program so far, and the machine that holds its values.
 struct Machine {
     session: Session,
-    host: Host,
-    vm: Option<Vm>,
-    place: Place,
+    machine: machine::Machine,
+    vm: Option<Arc<Mutex<Vm>>>,
+    place: Arc<Place>,
     count: usize,
 }
 
 impl Machine {
     fn new() -> Result<Self> {
-        let place = Place::of(None);
-        let host = Host::new(place.clone());
+        let place = Arc::new(host::place_of(None));
+        let machine = machine::Machine::new(
+            host::options(&place.project, &Answers::default())?,
+            host::policy(&place.project, None)?,
+        )?
+        .keep_tasks();
         // Without a terminal nobody is there to be asked again: Ctrl-C ends the process.
         if io::stdin().is_terminal() {
-            watch_interrupts(host.interrupter()).context("Ctrl-C cannot be watched for")?;
+            machine.watch_interrupts()?;
         }
         let settings = Settings { host_names: host::names(), ..Settings::default() };
-        Ok(Self { session: Session::new(settings), host, vm: None, place, count: 0 })
+        Ok(Self { session: Session::new(settings), machine, vm: None, place, count: 0 })
     }
 
     fn entry(&mut self, text: &str) -> Next {
@@ -165,26 +171,25 @@ impl Machine {
             }
         };
         let program = Arc::clone(&step.program);
-        let vm = match &mut self.vm {
+        let vm = match &self.vm {
             Some(vm) => {
-                vm.enter(step.program);
+                vm.lock().enter(step.program);
                 vm
             }
-            none => {
-                let values = self.place.values(&[]);
-                let vm = none.insert(Vm::new(step.program, values, Limits::default(), rand::random()));
+            None => {
+                let values = host::values(&self.place, &[]);
+                let mut vm = Vm::new(step.program, values, Limits::default(), rand::random());
                 vm.keep_tasks();
-                vm
+                self.vm.insert(Arc::new(Mutex::new(vm)))
             }
         };
-        self.host.settle();
-        match drive(vm, &mut self.host, None, &mut Printer) {
+        match self.machine.run(vm, &self.place, Arc::new(Printer), None) {
             End::Value(value) => return Ok(step.has_value.then_some(value)),
             End::Exit(code) => return Err(Next::End(ExitCode::from(code))),
             End::Unread => return Err(Next::End(ExitCode::SUCCESS)),
             End::Failed(failure) => say_failure(&failure, &program),
             End::Interrupted => warn_line("interrupted"),
-            End::Stuck | End::TimedOut => warn_line("error: it waits for something that never comes"),
+            End::TimedOut => warn_line("error: it took too long"),
         }
         Err(Next::Line)
     }

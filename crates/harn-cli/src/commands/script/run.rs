@@ -9,14 +9,18 @@ use harn_lang::compile::{Settings, compile};
 use harn_lang::fault::{Fault, Limit};
 use harn_lang::value::Value;
 use harn_lang::vm::Vm;
+use parking_lot::Mutex;
 
+use super::again;
 use super::diagnostic::Diagnostic;
+use super::durable;
 use super::files::{Beside, read, text_of};
-use super::host::{self, Host, Place};
-use super::machine::{End, Printer, drive, say_failure, watch_interrupts};
+use super::machine::{End, Machine, Printer, say_failure};
+use super::{host, limits};
 use crate::args::RunArgs;
 use crate::commands::INTERRUPTED;
 use crate::output::{plain, warn_line};
+use crate::problem::Problem;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let file = args.file.as_deref().filter(|file| file.as_os_str() != "-");
@@ -36,11 +40,26 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let place = Place::of(file);
-    let mut vm = Vm::new(Arc::clone(&program), place.values(&args.args), args.limits(), rand::random());
-    let mut host = Host::new(place);
-    watch_interrupts(host.interrupter()).context("Ctrl-C cannot be watched for")?;
-    Ok(ended(drive(&mut vm, &mut host, None, &mut Printer), &program))
+    if args.durable || (file.is_some() && durable::is_lasting(&program)) {
+        return durable::run(args);
+    }
+    let place = Arc::new(host::place_of(file));
+    let values = host::values(&place, &args.args);
+    let vm = Vm::new(Arc::clone(&program), values, args.limits(), rand::random());
+    let options = host::options(&place.project, &args.answers())?;
+    let limits = limits::layer(&options.calls.specs(), &args.allow, &args.deny)?;
+    let machine = Machine::new(options, host::policy(&place.project, limits)?)?;
+    machine.watch_interrupts()?;
+    let end = machine.run(&Arc::new(Mutex::new(vm)), &place, Arc::new(Printer), None);
+    machine.leave();
+    Ok(ended(end, &program))
+}
+
+/// `harn watch`: the same, and again whenever a script changes.
+pub fn watch(args: &RunArgs) -> Result<ExitCode> {
+    let file = args.file.as_deref().filter(|file| file.as_os_str() != "-");
+    let Some(file) = file else { return Err(Problem::usage("harn watch needs a file to watch").into()) };
+    again::watch(file, || run(args))
 }
 
 /// What a script gives back is how it ends.
@@ -57,8 +76,8 @@ fn ended(end: End, program: &Program) -> ExitCode {
             }
             ExitCode::FAILURE
         }
-        End::Stuck | End::TimedOut => {
-            warn_line("error: the script waits for something that never comes");
+        End::TimedOut => {
+            warn_line("error: the script took too long");
             ExitCode::FAILURE
         }
     }

@@ -1,18 +1,18 @@
 //! The clock, files, processes, and what is kept from run to run.
 
-use super::super::{Group, effect, paths, pure};
+use super::super::{Group, effect, paths, prelude, pure};
 
 pub static CLOCK: Group = Group {
     title: "Clock",
     builtins: &[
-        effect("advance_time", "ms", "int", "Moves the pretended clock on and gives its time."),
-        effect("elapsed", "", "int", "The milliseconds since the program started."),
-        effect("mock_time", "ms", "nil", "From now on the clock stands still at a time, in milliseconds."),
-        effect("monotonic_ms", "", "int", "Milliseconds of a clock that never goes back."),
-        effect("now_ms", "", "int", "The milliseconds since 1970."),
-        effect("sleep_ms", "n", "nil", "Waits for so many milliseconds."),
-        effect("timestamp", "", "float", "The seconds since 1970, with a fraction."),
-        effect("unmock_time", "", "nil", "Ends `mock_time`."),
+        prelude("advance_time", "ms", "int", "Moves the pretended clock on and gives its time."),
+        prelude("elapsed", "", "int", "The milliseconds since the program started."),
+        prelude("mock_time", "ms", "nil", "From now on the clock stands still at a time, in milliseconds."),
+        prelude("monotonic_ms", "", "int", "Milliseconds of a clock that never goes back."),
+        prelude("now_ms", "", "int", "The milliseconds since 1970."),
+        prelude("sleep_ms", "n", "nil", "Waits for so many milliseconds."),
+        prelude("timestamp", "", "float", "The seconds since 1970, with a fraction."),
+        prelude("unmock_time", "", "nil", "Ends `mock_time`."),
     ],
 };
 
@@ -66,22 +66,41 @@ pub static FILES: Group = Group {
     ],
 };
 
+pub static WATCHING: Group = Group {
+    title: "File watching",
+    builtins: &[
+        effect(
+            "fs_watch",
+            "paths, options?",
+            "string",
+            "Watches files and directories for changes from now on; the text that it gives names the watcher.",
+        ),
+        effect("fs_watch_close", "handle", "bool", "Stops watching; false if nobody did."),
+        effect(
+            "fs_watch_next",
+            "handle, timeout_ms?",
+            "dict|nil",
+            "Waits for the next change and gives its `kind` (`created`, `modified`, `removed`) and `path`, or nil when the time is up.",
+        ),
+    ],
+};
+
 pub static PROCESS: Group = Group {
     title: "Process, environment",
     builtins: &[
         effect("arch", "", "string", "The processor architecture."),
         effect("asset_root", "", "string", "The directory of the files that belong to the program."),
         effect("cwd", "", "string", "The current directory."),
-        effect("date_iso", "", "string", "The current date as ISO 8601."),
+        prelude("date_iso", "", "string", "The current date as ISO 8601."),
         effect("env", "name", "string|nil", "An environment variable, or nil."),
         effect("env_or", "name, default", "any", "An environment variable, or the default if it is not set."),
-        effect(
+        prelude(
             "exec",
             "cmd, args...",
             "dict",
             "Runs a program with arguments, waits for it, and gives `stdout`, `stderr`, `status` and `success`.",
         ),
-        effect(
+        prelude(
             "exec_at",
             "dir, cmd, args...",
             "dict",
@@ -95,13 +114,13 @@ pub static PROCESS: Group = Group {
         effect("platform", "", "string", "The operating system."),
         effect("project_root", "", "string", "The root of the project."),
         effect("runtime_paths", "", "dict", "The directories that the runtime uses."),
-        effect(
+        prelude(
             "shell",
             "cmd",
             "dict",
             "Runs a command line, waits for it, and gives `stdout`, `stderr`, `status` and `success`.",
         ),
-        effect(
+        prelude(
             "shell_at",
             "dir, cmd",
             "dict",

@@ -1,9 +1,10 @@
 //! The host itself: its events, rules and people.
 
-use super::super::{Group, effect, prelude, refused, vm};
+use super::super::{Group, prelude, refused, vm};
 
 const NO_TRIGGERS: &str = "triggers are not offered; let what notices the event start the program";
 const NO_CONNECTORS: &str = "connectors are not offered; call the service over HTTP or MCP";
+const NO_TRUST: &str = "records of trust come with receipts, in a later version";
 const NO_FLOW: &str = "flow invariants are not offered; use `require` and `assert`";
 const NO_PROJECT: &str = "project scanning is not offered; read the files that matter";
 const NO_POSTGRES: &str = "databases are not offered; call a service over HTTP or MCP";
@@ -22,21 +23,29 @@ pub static TRIGGERS: Group = Group {
         refused("trigger_register", "config", "dict", "Adds a trigger.", NO_TRIGGERS),
         refused("trigger_replay", "event_id", "dict", "Handles an event again.", NO_TRIGGERS),
         refused("trigger_test_harness", "fixture", "dict", "Tries out how events are handled.", NO_TRIGGERS),
-        effect("trust_graph_policy_for", "agent", "dict", "What an agent is trusted to do."),
-        effect(
+        refused("trust_graph_policy_for", "agent", "dict", "What an agent is trusted to do.", NO_TRUST),
+        refused(
             "trust_graph_query",
             "agent, action",
             "dict",
             "What is recorded about an agent and an action.",
+            NO_TRUST,
         ),
-        effect("trust_graph_record", "decision", "string", "Records a decision about trust."),
-        effect("trust_graph_verify_chain", "", "dict", "Whether the record of decisions is complete."),
-        effect("trust_query", "filters", "list", "The recorded decisions that match."),
-        effect(
+        refused("trust_graph_record", "decision", "string", "Records a decision about trust.", NO_TRUST),
+        refused(
+            "trust_graph_verify_chain",
+            "",
+            "dict",
+            "Whether the record of decisions is complete.",
+            NO_TRUST,
+        ),
+        refused("trust_query", "filters", "list", "The recorded decisions that match.", NO_TRUST),
+        refused(
             "trust_record",
             "agent, action, approver, outcome, tier",
             "dict",
             "Records what an agent did and who approved it.",
+            NO_TRUST,
         ),
     ],
 };
@@ -44,48 +53,48 @@ pub static TRIGGERS: Group = Group {
 pub static HOST: Group = Group {
     title: "Host bridge, mocks",
     builtins: &[
-        effect("host_call", "name, args", "any", "Asks the host for something by name."),
-        effect("host_capabilities", "", "dict", "What the host can do."),
-        effect("host_has", "capability, op?", "bool", "Whether the host can do something."),
-        effect(
+        prelude("host_call", "name, args", "any", "Asks the host for something by name."),
+        prelude("host_capabilities", "", "dict", "What the host can do."),
+        prelude("host_has", "capability, op?", "bool", "Whether the host can do something."),
+        prelude(
             "host_mock",
             "capability, op, response_or_config, params?",
             "nil",
             "Answers calls to the host without asking it.",
         ),
-        effect("host_mock_calls", "", "list", "The calls that were answered by `host_mock`."),
-        effect("host_mock_clear", "", "nil", "Ends all `host_mock`."),
-        effect(
+        prelude("host_mock_calls", "", "list", "The calls that were answered by `host_mock`."),
+        prelude("host_mock_clear", "", "nil", "Ends all `host_mock`."),
+        prelude(
             "host_mock_pop_scope",
             "",
             "nil",
             "Ends a scope: the answers are those from before `host_mock_push_scope`.",
         ),
-        effect(
+        prelude(
             "host_mock_push_scope",
             "",
             "nil",
             "Starts a scope of answers of its own; `host_mock_pop_scope` ends it.",
         ),
-        effect("host_tool_call", "name, args", "any", "Calls a tool of the host."),
-        effect("host_tool_list", "", "list", "The tools of the host."),
+        prelude("host_tool_call", "name, args", "any", "Calls a tool of the host."),
+        prelude("host_tool_list", "", "list", "The tools of the host."),
     ],
 };
 
 pub static COMMANDS: Group = Group {
     title: "Command policy",
     builtins: &[
-        effect("command_llm_risk_scan", "ctx, options?", "dict", "Asks a model how risky a command is."),
-        effect("command_policy", "config", "dict", "A rule for commands, out of a dict."),
-        effect("command_policy_pop", "", "nil", "Ends the rule that was put in force last."),
-        effect(
+        prelude("command_llm_risk_scan", "ctx, options?", "dict", "Asks a model how risky a command is."),
+        prelude("command_policy", "config", "dict", "A rule for commands, out of a dict."),
+        prelude("command_policy_pop", "", "nil", "Ends the rule that was put in force last."),
+        prelude(
             "command_policy_push",
             "policy",
             "nil",
             "Puts a rule for commands in force, until `command_policy_pop`.",
         ),
-        effect("command_result_scan", "ctx", "dict", "What is risky about the result of a command."),
-        effect("command_risk_scan", "ctx", "dict", "How risky a command is."),
+        prelude("command_result_scan", "ctx", "dict", "What is risky about the result of a command."),
+        prelude("command_risk_scan", "ctx", "dict", "How risky a command is."),
     ],
 };
 
@@ -93,8 +102,8 @@ pub static TRACING: Group = Group {
     title: "Tracing",
     builtins: &[
         vm("enable_tracing", "enabled?", "nil", "Switches the recording of spans on or off."),
-        effect("llm_info", "", "dict", "Which model and provider are used."),
-        effect("llm_usage", "", "dict", "How many tokens this run has used."),
+        prelude("llm_info", "", "dict", "Which model and provider are used."),
+        prelude("llm_usage", "", "dict", "How many tokens this run has used."),
         prelude("trace_end", "span", "nil", "Ends a span."),
         vm("trace_id", "", "string|nil", "The id of the trace, or nil."),
         vm("trace_spans", "", "list", "The spans that were recorded."),
@@ -106,35 +115,35 @@ pub static TRACING: Group = Group {
 pub static PEOPLE: Group = Group {
     title: "Human in the loop",
     builtins: &[
-        effect("ask_user", "prompt, options?", "any", "Asks a person and waits for the answer."),
-        effect(
+        prelude("ask_user", "prompt, options?", "any", "Asks a person and waits for the answer."),
+        prelude(
             "dual_control",
             "n, m, action, approvers?",
             "any",
             "Does something once enough people approve.",
         ),
-        effect("escalate_to", "role, reason", "dict", "Hands a matter to a person in a role."),
-        effect("request_approval", "action, options?", "dict", "Asks for an approval and waits for it."),
+        prelude("escalate_to", "role, reason", "dict", "Hands a matter to a person in a role."),
+        prelude("request_approval", "action, options?", "dict", "Asks for an approval and waits for it."),
     ],
 };
 
 pub static WAITPOINTS: Group = Group {
     title: "Waitpoints",
     builtins: &[
-        effect("waitpoint_cancel", "waitpoint, options?", "dict", "Cancels a waitpoint."),
-        effect(
+        prelude("waitpoint_cancel", "waitpoint, options?", "dict", "Cancels a waitpoint."),
+        prelude(
             "waitpoint_complete",
             "waitpoint, value?, options?",
             "dict",
             "Completes a waitpoint with a value.",
         ),
-        effect(
+        prelude(
             "waitpoint_create",
             "id_or_options?",
             "dict",
             "Makes a waitpoint: something that a program waits for and another completes.",
         ),
-        effect("waitpoint_wait", "waitpoints, options?", "dict", "Waits for one or several waitpoints."),
+        prelude("waitpoint_wait", "waitpoints, options?", "dict", "Waits for one or several waitpoints."),
     ],
 };
 
@@ -148,14 +157,14 @@ pub static CONNECTORS: Group = Group {
             "Calls a method of a service.",
             NO_CONNECTORS,
         ),
-        effect(
+        prelude(
             "event_log_emit",
             "topic, kind, payload, headers?",
             "any",
             "Adds an event to the log of events.",
         ),
-        effect("metrics_inc", "name, amount?", "any", "Adds 1, or another amount, to a counter."),
-        effect("secret_get", "secret_id", "any", "A secret of the host by its id."),
+        prelude("metrics_inc", "name, amount?", "any", "Adds 1, or another amount, to a counter."),
+        prelude("secret_get", "secret_id", "any", "A secret of the host by its id."),
     ],
 };
 
@@ -226,31 +235,31 @@ pub static POSTGRES: Group = Group {
 
 pub static ASSEMBLE: Group = Group {
     title: "Context assembly",
-    builtins: &[effect("assemble_context", "options", "dict", "A context for a model out of artifacts.")],
+    builtins: &[prelude("assemble_context", "options", "dict", "A context for a model out of artifacts.")],
 };
 
 pub static EGRESS: Group = Group {
     title: "Egress",
-    builtins: &[effect("egress_policy", "config", "dict", "Says which addresses the program may reach.")],
+    builtins: &[prelude("egress_policy", "config", "dict", "Says which addresses the program may reach.")],
 };
 
 pub static EVENT_LOG: Group = Group {
     title: "Event log",
     builtins: &[
-        effect(
+        prelude(
             "event_log.emit",
             "topic, kind, payload, headers?",
             "int",
             "Adds an event to the log and gives its number.",
         ),
-        effect("event_log.latest", "topic?", "int|nil", "The number of the last event, or nil."),
-        effect("event_log.subscribe", "options", "stream", "The events of a topic as they come."),
+        prelude("event_log.latest", "topic?", "int|nil", "The number of the last event, or nil."),
+        prelude("event_log.subscribe", "options", "stream", "The events of a topic as they come."),
     ],
 };
 
 pub static PENDING: Group = Group {
     title: "Pending questions",
-    builtins: &[effect("hitl_pending", "filters?", "any", "The questions to people that are open.")],
+    builtins: &[prelude("hitl_pending", "filters?", "any", "The questions to people that are open.")],
 };
 
 pub static MONITORS: Group = Group {
@@ -277,7 +286,7 @@ pub static ENRICH: Group = Group {
 
 pub static REVIEW: Group = Group {
     title: "Review",
-    builtins: &[effect("self_review", "diff, rubric?, max_rounds?", "dict", "Has a model review changes.")],
+    builtins: &[prelude("self_review", "diff, rubric?, max_rounds?", "dict", "Has a model review changes.")],
 };
 
 pub static VISION: Group = Group {

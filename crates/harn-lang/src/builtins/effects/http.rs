@@ -1,41 +1,46 @@
-//! HTTP: clients are asked of the host, servers are not offered.
+//! HTTP: clients are written in the prelude, servers are not offered.
 
-use super::super::{Group, effect, pure, refused, responses};
+use super::super::{Group, prelude, pure, refused, responses};
 
 const NO_SERVER: &str = "servers are not offered: a program cannot open ports";
 
 pub static CLIENT: Group = Group {
     title: "HTTP client",
     builtins: &[
-        effect("http_delete", "url, options?", "dict", "Sends a DELETE request."),
-        effect("http_download", "url, dst_path, options?", "dict", "Saves the body of a response in a file."),
-        effect("http_get", "url, options?", "dict", "Sends a GET request."),
-        effect("http_patch", "url, body, options?", "dict", "Sends a PATCH request."),
-        effect("http_post", "url, body, options?", "dict", "Sends a POST request."),
-        effect("http_put", "url, body, options?", "dict", "Sends a PUT request."),
-        effect("http_request", "method, url, options?", "dict", "Sends a request with any method."),
-        effect("http_session", "options?", "string", "Opens a session that keeps cookies and connections."),
-        effect("http_session_close", "session", "bool", "Closes a session."),
-        effect(
+        prelude("http_delete", "url, options?", "dict", "Sends a DELETE request."),
+        prelude(
+            "http_download",
+            "url, dst_path, options?",
+            "dict",
+            "Saves the body of a response in a file.",
+        ),
+        prelude("http_get", "url, options?", "dict", "Sends a GET request."),
+        prelude("http_patch", "url, body, options?", "dict", "Sends a PATCH request."),
+        prelude("http_post", "url, body, options?", "dict", "Sends a POST request."),
+        prelude("http_put", "url, body, options?", "dict", "Sends a PUT request."),
+        prelude("http_request", "method, url, options?", "dict", "Sends a request with any method."),
+        prelude("http_session", "options?", "string", "Opens a session that keeps cookies and connections."),
+        prelude("http_session_close", "session", "bool", "Closes a session."),
+        prelude(
             "http_session_request",
             "session, method, url, options?",
             "dict",
             "Sends a request in a session.",
         ),
-        effect("http_stream_close", "stream", "bool", "Stops reading a response."),
-        effect(
+        prelude("http_stream_close", "stream", "bool", "Stops reading a response."),
+        prelude(
             "http_stream_info",
             "stream",
             "dict",
             "The status and headers of a response that is being read.",
         ),
-        effect(
+        prelude(
             "http_stream_open",
             "url, options?",
             "string",
             "Sends a request whose response is read in pieces.",
         ),
-        effect(
+        prelude(
             "http_stream_read",
             "stream, max_bytes?",
             "bytes|nil",
@@ -54,14 +59,14 @@ pub static SERVER: Group = Group {
             "A header of a request or response by its name in any spelling, or nil.",
             responses::http_header,
         ),
-        effect(
+        prelude(
             "http_mock",
             "method, url_pattern, response",
             "nil",
             "Answers requests to an address without sending them.",
         ),
-        effect("http_mock_calls", "options?", "list", "The requests that were answered by `http_mock`."),
-        effect("http_mock_clear", "", "nil", "Ends all `http_mock`."),
+        prelude("http_mock_calls", "options?", "list", "The requests that were answered by `http_mock`."),
+        prelude("http_mock_clear", "", "nil", "Ends all `http_mock`."),
         pure(
             "http_response",
             "status, body?, headers?",
@@ -184,16 +189,16 @@ pub static SERVER: Group = Group {
 pub static SSE: Group = Group {
     title: "SSE",
     builtins: &[
-        effect("sse_close", "stream", "bool", "Closes a stream of events."),
-        effect("sse_connect", "method, url, options?", "string", "Opens a stream of events."),
+        prelude("sse_close", "stream", "bool", "Closes a stream of events."),
+        prelude("sse_connect", "method, url, options?", "string", "Opens a stream of events."),
         refused("sse_event", "event, options?", "string", "An event as a server writes it.", NO_SERVER),
-        effect(
+        prelude(
             "sse_mock",
             "url_pattern, events_or_config",
             "nil",
             "Gives events of an address without a connection.",
         ),
-        effect("sse_receive", "stream, timeout_ms?", "dict|nil", "The next event of a stream, or nil."),
+        prelude("sse_receive", "stream, timeout_ms?", "dict|nil", "The next event of a stream, or nil."),
         refused(
             "sse_server_cancel",
             "stream, reason?",
@@ -253,8 +258,8 @@ pub static SSE: Group = Group {
             NO_SERVER,
         ),
         refused("sse_server_status", "stream", "dict", "How a stream to a client is.", NO_SERVER),
-        effect("transport_mock_calls", "", "list", "What was sent to pretended streams and sockets."),
-        effect("transport_mock_clear", "", "nil", "Ends all pretended streams and sockets."),
+        prelude("transport_mock_calls", "", "list", "What was sent to pretended streams and sockets."),
+        prelude("transport_mock_clear", "", "nil", "Ends all pretended streams and sockets."),
     ],
 };
 
@@ -268,15 +273,15 @@ pub static WEBSOCKET: Group = Group {
             "Waits for the next client of a server.",
             NO_SERVER,
         ),
-        effect("websocket_close", "socket", "bool", "Closes a socket."),
-        effect("websocket_connect", "url, options?", "string", "Opens a socket."),
-        effect(
+        prelude("websocket_close", "socket", "bool", "Closes a socket."),
+        prelude("websocket_connect", "url, options?", "string", "Opens a socket."),
+        prelude(
             "websocket_mock",
             "url_pattern, messages_or_config",
             "nil",
             "Gives messages of an address without a connection.",
         ),
-        effect(
+        prelude(
             "websocket_receive",
             "socket, timeout_ms?",
             "dict|nil",
@@ -289,7 +294,7 @@ pub static WEBSOCKET: Group = Group {
             "Adds a path to a server of sockets.",
             NO_SERVER,
         ),
-        effect("websocket_send", "socket, message, options?", "bool", "Sends a message."),
+        prelude("websocket_send", "socket, message, options?", "bool", "Sends a message."),
         refused("websocket_server", "bind?, options?", "dict", "A server of sockets.", NO_SERVER),
         refused("websocket_server_close", "server", "bool", "Ends a server of sockets.", NO_SERVER),
     ],

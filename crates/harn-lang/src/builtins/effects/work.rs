@@ -1,106 +1,177 @@
 //! Workflows, records of runs, and artifacts.
 
-use super::super::{Cx, Group, args, effect, pure, refused};
+use super::super::{Cx, Group, args, prelude, pure, refused};
 use crate::fault::Fault;
 use crate::value::Value;
 
+const NO_WORKFLOWS: &str = "workflows come in a later version";
+const NO_HANDOFFS: &str = "handoffs between agents come in a later version";
 const NO_EVALS: &str = "evaluations are not offered; compare with `assert_eq` in a test";
 
 pub static WORKFLOWS: Group = Group {
     title: "Workflows",
     builtins: &[
-        effect("clear_tool_hooks", "", "nil", "Removes all hooks around tools."),
-        effect("estimate_tokens", "messages", "int", "About how many tokens some messages have."),
-        effect("microcompact", "text, max_chars?", "string", "A text shortened in its middle."),
-        effect("register_tool_hook", "config", "nil", "Has functions called before and after a tool."),
-        effect(
+        prelude("clear_tool_hooks", "", "nil", "Removes all hooks around tools."),
+        prelude("estimate_tokens", "messages", "int", "About how many tokens some messages have."),
+        prelude("microcompact", "text, max_chars?", "string", "A text shortened in its middle."),
+        prelude("register_tool_hook", "config", "nil", "Has functions called before and after a tool."),
+        prelude(
             "select_artifacts_adaptive",
             "artifacts, policy",
             "any",
             "The artifacts that fit into a context.",
         ),
-        effect(
+        prelude(
             "transcript_auto_compact",
             "messages, options?",
             "any",
             "Messages made shorter if they are too long.",
         ),
-        effect("workflow_clone", "graph", "dict", "A copy of a workflow."),
-        effect("workflow_commit", "graph, reason?", "dict", "A workflow marked as final."),
-        effect("workflow_diff", "left, right", "dict", "What differs between two workflows."),
-        effect("workflow_execute", "task, graph, artifacts?, options?", "dict", "Runs a workflow on a task."),
-        effect("workflow_graph", "config", "dict", "A workflow out of nodes and edges."),
-        effect("workflow_insert_node", "graph, node, edge?", "dict", "A workflow with one more node."),
-        effect("workflow_inspect", "graph, ceiling?", "dict", "What a workflow consists of."),
-        effect("workflow_policy_report", "graph, ceiling?", "dict", "What a workflow may do."),
-        effect(
+        refused("workflow_clone", "graph", "dict", "A copy of a workflow.", NO_WORKFLOWS),
+        refused("workflow_commit", "graph, reason?", "dict", "A workflow marked as final.", NO_WORKFLOWS),
+        refused("workflow_diff", "left, right", "dict", "What differs between two workflows.", NO_WORKFLOWS),
+        refused(
+            "workflow_execute",
+            "task, graph, artifacts?, options?",
+            "dict",
+            "Runs a workflow on a task.",
+            NO_WORKFLOWS,
+        ),
+        refused("workflow_graph", "config", "dict", "A workflow out of nodes and edges.", NO_WORKFLOWS),
+        refused(
+            "workflow_insert_node",
+            "graph, node, edge?",
+            "dict",
+            "A workflow with one more node.",
+            NO_WORKFLOWS,
+        ),
+        refused("workflow_inspect", "graph, ceiling?", "dict", "What a workflow consists of.", NO_WORKFLOWS),
+        refused("workflow_policy_report", "graph, ceiling?", "dict", "What a workflow may do.", NO_WORKFLOWS),
+        refused(
             "workflow_replace_node",
             "graph, node_id, node",
             "dict",
             "A workflow with another node in the place of one.",
+            NO_WORKFLOWS,
         ),
-        effect("workflow_rewire", "graph, from, to, branch?", "dict", "A workflow with another edge."),
-        effect(
+        refused(
+            "workflow_rewire",
+            "graph, from, to, branch?",
+            "dict",
+            "A workflow with another edge.",
+            NO_WORKFLOWS,
+        ),
+        refused(
             "workflow_set_auto_compact",
             "graph, node_id, policy",
             "dict",
             "A workflow with another rule for long conversations at a node.",
+            NO_WORKFLOWS,
         ),
-        effect(
+        refused(
             "workflow_set_context_policy",
             "graph, node_id, policy",
             "dict",
             "A workflow with another rule for what a node sees.",
+            NO_WORKFLOWS,
         ),
-        effect(
+        refused(
             "workflow_set_model_policy",
             "graph, node_id, policy",
             "dict",
             "A workflow with another rule for the model of a node.",
+            NO_WORKFLOWS,
         ),
-        effect(
+        refused(
             "workflow_set_output_visibility",
             "graph, node_id, visibility",
             "dict",
             "A workflow with another rule for who sees what a node says.",
+            NO_WORKFLOWS,
         ),
-        effect("workflow_validate", "graph, ceiling?", "dict", "Whether a workflow can be run."),
+        refused(
+            "workflow_validate",
+            "graph, ceiling?",
+            "dict",
+            "Whether a workflow can be run.",
+            NO_WORKFLOWS,
+        ),
     ],
 };
 
 pub static MESSAGES: Group = Group {
     title: "Workflow messages",
     builtins: &[
-        effect("continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
-        effect("workflow.continue_as_new", "target", "dict", "Starts a workflow again with a new history."),
-        effect("workflow.pause", "target", "dict", "Halts a workflow until `workflow.resume`."),
-        effect(
+        refused(
+            "continue_as_new",
+            "target",
+            "dict",
+            "Starts a workflow again with a new history.",
+            NO_WORKFLOWS,
+        ),
+        refused(
+            "workflow.continue_as_new",
+            "target",
+            "dict",
+            "Starts a workflow again with a new history.",
+            NO_WORKFLOWS,
+        ),
+        refused(
+            "workflow.pause",
+            "target",
+            "dict",
+            "Halts a workflow until `workflow.resume`.",
+            NO_WORKFLOWS,
+        ),
+        refused(
             "workflow.publish_query",
             "target, name, value?",
             "dict",
             "Sets what a query of a workflow answers.",
+            NO_WORKFLOWS,
         ),
-        effect("workflow.query", "target, name", "any", "What a workflow published under a name."),
-        effect("workflow.receive", "target", "dict|nil", "The next message to a workflow, or nil."),
-        effect(
+        refused(
+            "workflow.query",
+            "target, name",
+            "any",
+            "What a workflow published under a name.",
+            NO_WORKFLOWS,
+        ),
+        refused(
+            "workflow.receive",
+            "target",
+            "dict|nil",
+            "The next message to a workflow, or nil.",
+            NO_WORKFLOWS,
+        ),
+        refused(
             "workflow.respond_update",
             "target, request_id, value, name?",
             "dict",
             "Answers an update of a workflow.",
+            NO_WORKFLOWS,
         ),
-        effect("workflow.resume", "target", "dict", "Lets a halted workflow go on."),
-        effect(
+        refused("workflow.resume", "target", "dict", "Lets a halted workflow go on.", NO_WORKFLOWS),
+        refused(
             "workflow.signal",
             "target, name, payload?",
             "dict",
             "Sends a workflow a message and does not wait.",
+            NO_WORKFLOWS,
         ),
-        effect("workflow.status", "target", "dict", "Whether a workflow runs, waits or has ended."),
-        effect(
+        refused(
+            "workflow.status",
+            "target",
+            "dict",
+            "Whether a workflow runs, waits or has ended.",
+            NO_WORKFLOWS,
+        ),
+        refused(
             "workflow.update",
             "target, name, payload?, options?",
             "any",
             "Asks a workflow to change and waits for its answer.",
+            NO_WORKFLOWS,
         ),
     ],
 };
@@ -108,96 +179,96 @@ pub static MESSAGES: Group = Group {
 pub static RECORDS: Group = Group {
     title: "Records, artifacts, evals",
     builtins: &[
-        effect(
+        prelude(
             "artifact",
             "payload",
             "dict",
             "An artifact: a piece of content with a kind, a title and where it came from.",
         ),
-        effect(
+        prelude(
             "artifact_apply_intent",
             "target, intent, extra?",
             "dict",
             "An artifact that says what is to be applied.",
         ),
-        effect(
+        prelude(
             "artifact_command_result",
             "command, output, extra?",
             "dict",
             "An artifact of what a command printed.",
         ),
-        effect("artifact_context", "artifacts, policy?", "string", "Artifacts as text for a model."),
-        effect("artifact_derive", "parent, kind, extra?", "dict", "An artifact made from another."),
-        effect(
+        prelude("artifact_context", "artifacts, policy?", "string", "Artifacts as text for a model."),
+        prelude("artifact_derive", "parent, kind, extra?", "dict", "An artifact made from another."),
+        prelude(
             "artifact_diff",
             "path, before, after, extra?",
             "dict",
             "An artifact of the difference between two versions of a file.",
         ),
-        effect(
+        prelude(
             "artifact_diff_review",
             "target, summary?, extra?",
             "dict",
             "An artifact of a review of changes.",
         ),
-        effect(
+        prelude(
             "artifact_editor_selection",
             "path, text, extra?",
             "dict",
             "An artifact of a part of a file that a person selected.",
         ),
-        effect(
+        prelude(
             "artifact_git_diff",
             "diff_text, extra?",
             "dict",
             "An artifact of changes as Git writes them.",
         ),
-        effect(
+        prelude(
             "artifact_patch_proposal",
             "target, patch, extra?",
             "dict",
             "An artifact of proposed changes.",
         ),
-        effect(
+        prelude(
             "artifact_review_decision",
             "target, decision, extra?",
             "dict",
             "An artifact of what a review decided.",
         ),
-        effect("artifact_select", "artifacts, policy?", "list", "The artifacts that fit a policy."),
-        effect("artifact_test_result", "title, text, extra?", "dict", "An artifact of what a test said."),
-        effect(
+        prelude("artifact_select", "artifacts, policy?", "list", "The artifacts that fit a policy."),
+        prelude("artifact_test_result", "title, text, extra?", "dict", "An artifact of what a test said."),
+        prelude(
             "artifact_verification_bundle",
             "title, checks, extra?",
             "dict",
             "An artifact of several checks.",
         ),
-        effect(
+        prelude(
             "artifact_verification_result",
             "title, text, extra?",
             "dict",
             "An artifact of what a check said.",
         ),
-        effect(
+        prelude(
             "artifact_workspace_file",
             "path, content, extra?",
             "dict",
             "An artifact of a file of the workspace.",
         ),
-        effect(
+        prelude(
             "artifact_workspace_snapshot",
             "paths, summary?, extra?",
             "dict",
             "An artifact of several files of the workspace.",
         ),
-        effect("context_pack_manifest", "payload", "dict", "A description of a pack of context."),
-        effect(
+        prelude("context_pack_manifest", "payload", "dict", "A description of a pack of context."),
+        prelude(
             "context_pack_manifest_parse",
             "src",
             "dict",
             "The description of a pack of context that a text says.",
         ),
-        effect(
+        prelude(
             "context_pack_suggestions",
             "events?, options?",
             "list",
@@ -221,7 +292,7 @@ pub static RECORDS: Group = Group {
             eval_suite_manifest,
         ),
         refused("eval_suite_run", "manifest", "dict", "Runs an evaluation suite.", NO_EVALS),
-        effect("friction_clear", "", "nil", "Forgets the records of what went badly."),
+        prelude("friction_clear", "", "nil", "Forgets the records of what went badly."),
         refused(
             "friction_eval_fixture",
             "fixture",
@@ -229,24 +300,30 @@ pub static RECORDS: Group = Group {
             "An evaluation out of what went badly.",
             NO_EVALS,
         ),
-        effect("friction_event", "payload", "dict", "A record of something that went badly, not yet kept."),
-        effect("friction_events", "", "list", "The records of what went badly."),
-        effect(
+        prelude("friction_event", "payload", "dict", "A record of something that went badly, not yet kept."),
+        prelude("friction_events", "", "list", "The records of what went badly."),
+        prelude(
             "friction_record",
             "payload, options?",
             "dict",
             "Keeps a record of something that went badly.",
         ),
-        effect("handoff", "value", "dict", "What one agent hands to another."),
-        effect("handoff_context", "value", "string", "What one agent hands to another, as text."),
-        effect("load_run_tree", "path", "dict", "A recorded run with those that it started."),
-        effect("run_record", "payload", "dict", "A record of a run."),
-        effect("run_record_diff", "left, right", "dict", "What differs between two runs."),
+        refused("handoff", "value", "dict", "What one agent hands to another.", NO_HANDOFFS),
+        refused(
+            "handoff_context",
+            "value",
+            "string",
+            "What one agent hands to another, as text.",
+            NO_HANDOFFS,
+        ),
+        prelude("load_run_tree", "path", "dict", "A recorded run with those that it started."),
+        prelude("run_record", "payload", "dict", "A record of a run."),
+        prelude("run_record_diff", "left, right", "dict", "What differs between two runs."),
         refused("run_record_eval", "run, fixture?", "dict", "Evaluates a recorded run.", NO_EVALS),
         refused("run_record_eval_suite", "cases", "dict", "Evaluates recorded runs.", NO_EVALS),
         refused("run_record_fixture", "run", "dict", "What a recorded run is compared with.", NO_EVALS),
-        effect("run_record_load", "path", "dict", "The record of a run in a file."),
-        effect("run_record_save", "run, path?", "dict", "Writes the record of a run."),
+        prelude("run_record_load", "path", "dict", "The record of a run in a file."),
+        prelude("run_record_save", "run, path?", "dict", "Writes the record of a run."),
     ],
 };
 

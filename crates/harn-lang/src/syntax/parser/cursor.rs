@@ -128,7 +128,7 @@ impl Parser<'_> {
             if self.eat_sign(close) {
                 return Ok(items);
             }
-            items.push(item(self)?);
+            add(&mut items, item(self)?);
             self.item_end(close)?;
         }
     }
@@ -221,4 +221,12 @@ impl Parser<'_> {
         self.stop();
         abandoned
     }
+}
+
+/// Adds to a list. Most have one item: they get room for just that, which makes trees much smaller.
+pub(super) fn add<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
 }

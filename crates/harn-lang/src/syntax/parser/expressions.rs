@@ -2,6 +2,7 @@
 
 use super::super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use super::super::token::{Keyword, Sign, TokenKind};
+use super::cursor::add;
 use super::{Parse, Parser};
 
 /// How tightly an operator binds. Pipes, ranges and the ternary are looser than all of these, `**` is tighter.
@@ -110,7 +111,7 @@ impl Parser<'_> {
                 self.advance();
             }
             self.skip_newlines();
-            rest.push((op, self.binary(level + 1)?));
+            add(&mut rest, (op, self.binary(level + 1)?));
         }
         self.chain(first, rest)
     }

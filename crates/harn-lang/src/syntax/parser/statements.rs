@@ -4,6 +4,7 @@ use super::super::ast::{BinaryOp, Block, Expr, ExprKind, Module, Pattern, Stmt, 
 use super::super::diagnostic::Problem;
 use super::super::span::Span;
 use super::super::token::{Keyword, Sign, TokenKind};
+use super::cursor::add;
 use super::{Abandoned, Parse, Parser};
 
 /// Where a sequence of statements stands.
@@ -56,7 +57,8 @@ impl Parser<'_> {
     }
 
     fn next_statement(&mut self, place: Place, body: &mut Vec<Stmt>) -> Parse<()> {
-        body.push(self.statement(place)?);
+        let statement = self.statement(place)?;
+        add(body, statement);
         self.separator(if place == Place::Top { "top-level item" } else { "statement" })
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::ast::{ShapeField, Type, TypeKind, TypeParam, Variance};
 use super::super::token::{Keyword, Sign, TokenKind};
+use super::cursor::add;
 use super::{Parse, Parser};
 
 impl Parser<'_> {
@@ -76,7 +77,7 @@ impl Parser<'_> {
         let mut args = Vec::new();
         loop {
             self.skip_newlines();
-            args.push(self.ty()?);
+            add(&mut args, self.ty()?);
             self.skip_newlines();
             if self.eat_sign(Sign::Greater) {
                 return Ok(args);

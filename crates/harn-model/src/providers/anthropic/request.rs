@@ -1,12 +1,12 @@
 //! A request in Anthropic's form.
 
-use harn_core::chat::{ChatMessage, Media, MediaSource, ModelRequest, Thought};
+use harn_core::chat::{ChatMessage, Media, MediaSource, ModelRequest, SearchVariant, Thought, ToolChoice};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::{answer_tool, resume, thinking};
 use crate::providers::{WireIds, WireNames};
-use crate::{Capabilities, Delivery, ModelError, Target};
+use crate::{Capabilities, Delivery, ModelError, Target, ThinkingKind};
 
 /// The API allows no more marks than this.
 const CACHE_MARKS: usize = 4;
@@ -33,6 +33,7 @@ pub(super) fn body(request: &ModelRequest, target: &Target) -> Result<Value, Mod
         body.insert("container".into(), json!(container));
     }
     shape_answer(request, target, &names, &mut tools, &mut body)?;
+    sample(request, target, &mut body);
     if !tools.is_empty() {
         body.insert("tools".into(), Value::Array(tools));
     }
@@ -71,8 +72,14 @@ fn shape_answer(
             "input_schema": answer.schema,
         }));
         lowered.thinking = None;
-    } else if let Some(answer) = &request.output_schema {
-        output.insert("format".into(), json!({"type": "json_schema", "schema": answer.schema}));
+    } else {
+        if let Some(answer) = &request.output_schema {
+            output.insert("format".into(), json!({"type": "json_schema", "schema": answer.schema}));
+        }
+        if let Some(choice) = request.sampling.tool_choice.as_ref().filter(|_| !tools.is_empty()) {
+            body.insert("tool_choice".into(), chosen(choice, names));
+            lowered.thinking = lowered.thinking.filter(|_| !choice.is_forced());
+        }
     }
     if let Some(effort) = lowered.effort {
         output.insert("effort".into(), json!(effort));
@@ -84,6 +91,35 @@ fn shape_answer(
         body.insert("output_config".into(), Value::Object(output));
     }
     Ok(())
+}
+
+fn chosen(choice: &ToolChoice, names: &WireNames) -> Value {
+    match choice {
+        ToolChoice::Auto => json!({"type": "auto"}),
+        ToolChoice::Never => json!({"type": "none"}),
+        ToolChoice::Required => json!({"type": "any"}),
+        ToolChoice::Tool(name) => json!({"type": "tool", "name": names.clone().send(name, LONGEST_NAME)}),
+    }
+}
+
+/// Models that decide by themselves how much to think refuse to be told of chance, and so does every model while it
+/// thinks. Of the two numbers the API takes one. It has no seed.
+fn sample(request: &ModelRequest, target: &Target, body: &mut Map<String, Value>) {
+    let sampling = &request.sampling;
+    // The API refuses blank ones.
+    let stop: Vec<&String> = sampling.stop.iter().filter(|word| !word.trim().is_empty()).collect();
+    if !stop.is_empty() {
+        body.insert("stop_sequences".into(), json!(stop));
+    }
+    let is_old = matches!(target.capabilities.thinking, ThinkingKind::Budget { .. } | ThinkingKind::Never);
+    let thinks = body.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled");
+    if !is_old || thinks || target.options.contains_key("version") {
+        return;
+    }
+    let numbers = [("temperature", sampling.temperature), ("top_p", sampling.top_p)];
+    if let Some((name, Some(number))) = numbers.into_iter().find(|(_, number)| number.is_some()) {
+        body.insert(name.into(), json!(number));
+    }
 }
 
 /// The API has instructions at the beginning only; notes that come later are said in the user's turn.
@@ -109,19 +145,38 @@ fn words(text: &str) -> Option<Value> {
 
 fn tools(request: &ModelRequest, target: &Target, names: &WireNames) -> Vec<Value> {
     let mut names = names.clone();
+    let search = request.sampling.tool_search.as_ref();
     let mut describe = |tool: &ToolSpec| {
         let schema = match &tool.input_schema {
             Value::Object(schema) => Value::Object(schema.clone()),
             _ => json!({"type": "object"}),
         };
         let name = names.send(&tool.name, LONGEST_NAME);
-        json!({"name": name, "description": tool.description, "input_schema": schema})
+        let mut described = json!({"name": name, "description": tool.description, "input_schema": schema});
+        if search.is_some_and(|search| search.deferred.contains(&tool.name)) {
+            described["defer_loading"] = json!(true);
+        }
+        described
     };
     let offered = request.tools.iter().filter(|_| target.capabilities.tools);
     let mut tools: Vec<Value> = offered.map(&mut describe).collect();
+    if let Some(search) = search.filter(|_| !tools.is_empty()) {
+        tools.insert(0, search_tool(search.variant));
+    }
     let theirs = target.options.get("server_tools").and_then(Value::as_array);
     tools.extend(theirs.into_iter().flatten().filter(|tool| tool.is_object()).cloned());
     tools
+}
+
+fn search_tool(variant: SearchVariant) -> Value {
+    match variant {
+        SearchVariant::Bm25 => {
+            json!({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"})
+        }
+        SearchVariant::Regex => {
+            json!({"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"})
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -279,7 +334,9 @@ fn mark_for_cache(system: &mut [Value], tools: &mut [Value], turns: &mut [Turn])
     let mut users = turns.iter_mut().rev().filter(|turn| turn.role == Role::User);
     let newest = users.next().and_then(last_block);
     let before = users.next().and_then(last_block);
-    let marked = [tools.last_mut(), system.last_mut(), newest, before];
+    // What is not loaded cannot be marked.
+    let tool = tools.iter_mut().rev().find(|tool| tool.get("defer_loading").is_none());
+    let marked = [tool, system.last_mut(), newest, before];
     for block in marked.into_iter().flatten().take(CACHE_MARKS) {
         block["cache_control"] = json!({"type": "ephemeral"});
     }

@@ -1,6 +1,6 @@
 //! A request in the words of `generateContent`.
 
-use harn_core::chat::ModelRequest;
+use harn_core::chat::{ModelRequest, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::contents;
@@ -115,6 +115,8 @@ fn tool_config(
             calling["allowedFunctionNames"] = json!([name]);
         }
         config.insert("functionCallingConfig".into(), calling);
+    } else if let Some(choice) = request.sampling.tool_choice.as_ref().filter(|_| !tools.is_empty()) {
+        config.insert("functionCallingConfig".into(), chosen(choice));
     }
     // Functions and tools of Google in one request are refused unless the answer may tell what the latter did.
     let (ours, theirs): (Vec<&Value>, Vec<&Value>) =
@@ -123,6 +125,26 @@ fn tool_config(
         config.insert("includeServerSideToolInvocations".into(), json!(true));
     }
     config
+}
+
+fn chosen(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!({ "mode": "AUTO" }),
+        ToolChoice::Never => json!({ "mode": "NONE" }),
+        ToolChoice::Required => json!({ "mode": "ANY" }),
+        ToolChoice::Tool(name) => json!({ "mode": "ANY", "allowedFunctionNames": [name] }),
+    }
+}
+
+fn sample(request: &ModelRequest, config: &mut Map<String, Value>) {
+    let sampling = &request.sampling;
+    let said = [
+        ("temperature", sampling.temperature.map(Value::from)),
+        ("topP", sampling.top_p.map(Value::from)),
+        ("stopSequences", (!sampling.stop.is_empty()).then(|| json!(sampling.stop[..]))),
+        ("seed", sampling.seed.map(Value::from)),
+    ];
+    config.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
 }
 
 fn generation_config(
@@ -146,6 +168,7 @@ fn generation_config(
         };
         config.insert(name.into(), schema);
     }
+    sample(request, &mut config);
     if let Some(more) = target.options.get("generation_config").and_then(Value::as_object) {
         config.extend(more.clone());
     }

@@ -1,6 +1,6 @@
 //! A request in the words of `/api/chat`.
 
-use harn_core::chat::ModelRequest;
+use harn_core::chat::{ModelRequest, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::messages::messages;
@@ -50,6 +50,14 @@ fn options(request: &ModelRequest, target: &Target) -> Map<String, Value> {
     if let Some(window) = target.options.get("num_ctx").cloned().or(known) {
         options.insert("num_ctx".into(), window);
     }
+    let sampling = &request.sampling;
+    let said = [
+        ("temperature", sampling.temperature.map(Value::from)),
+        ("top_p", sampling.top_p.map(Value::from)),
+        ("stop", (!sampling.stop.is_empty()).then(|| json!(sampling.stop[..]))),
+        ("seed", sampling.seed.map(Value::from)),
+    ];
+    options.extend(said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
     if let Some(more) = target.options.get("options").and_then(Value::as_object) {
         options.extend(more.clone());
     }
@@ -57,7 +65,9 @@ fn options(request: &ModelRequest, target: &Target) -> Map<String, Value> {
 }
 
 fn tools(request: &ModelRequest, target: &Target, output: &Output<'_>) -> Vec<Value> {
-    let offered = if target.capabilities.tools { &request.tools[..] } else { &[] };
+    // The server has no choice of tools; not to show them is the one that it can be given.
+    let is_shown = target.capabilities.tools && request.sampling.tool_choice != Some(ToolChoice::Never);
+    let offered = if is_shown { &request.tools[..] } else { &[] };
     let mut tools: Vec<Value> =
         offered.iter().map(|tool| function(&tool.name, &tool.description, &tool.input_schema)).collect();
     if let Output::Tool(wanted, name) = output {

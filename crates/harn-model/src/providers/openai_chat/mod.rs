@@ -40,7 +40,7 @@ use crate::{Codec, Decoder, Headers, HttpCall, ModelError, Target};
 
 pub(super) use dialect::{azure_path, flag, word};
 pub(super) use messages::{data_url, file_name, left_out};
-pub(super) use request::parameters;
+pub(super) use request::{choice_word, parameters};
 pub(super) use thinking::effort_word;
 pub(super) use usage::{bounded, count};
 pub(super) use wait::exhausted;

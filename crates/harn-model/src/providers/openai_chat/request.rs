@@ -1,6 +1,6 @@
 //! A request as the body of a Chat Completions call.
 
-use harn_core::chat::ModelRequest;
+use harn_core::chat::{ModelRequest, ToolChoice};
 use harn_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,7 @@ use super::messages::{Conversation, messages};
 use super::schema::DROPPED_BY_AZURE;
 use super::shape::{Asked, Strictness, asked};
 use super::{family, thinking};
+use crate::thinking::thinks;
 use crate::{Delivery, Framing, HttpCall, ModelError, StructuredOutput, Target};
 
 pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
@@ -38,6 +39,8 @@ pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, 
         body.insert("stream_options".into(), json!({"include_usage": true}));
     }
     add_tools(request, target, dialect, &shape, &mut body);
+    let is_fixed = matches!(dialect, Dialect::OpenAi | Dialect::Azure) && thinks(&kind, request.thinking);
+    sample(request, dialect, is_fixed, &mut body);
     if let Some(format) = response_format(&shape) {
         body.insert("response_format".into(), format);
     }
@@ -91,8 +94,45 @@ fn add_tools(
         body.insert("tool_choice".into(), choice);
         tools.push(function(name, "Gives the answer.", &wanted.schema));
     }
+    if let Some(choice) = request.sampling.tool_choice.as_ref().filter(|_| !tools.is_empty()) {
+        body.entry("tool_choice").or_insert_with(|| chosen(choice, dialect));
+    }
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());
+    }
+}
+
+fn chosen(choice: &ToolChoice, dialect: Dialect) -> Value {
+    match choice {
+        ToolChoice::Tool(name) if dialect.names_choice() => {
+            json!({"type": "function", "function": {"name": name}})
+        }
+        choice => choice_word(choice).into(),
+    }
+}
+
+/// The words that both of OpenAI's formats have.
+pub(in crate::providers) fn choice_word(choice: &ToolChoice) -> &'static str {
+    match choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::Never => "none",
+        ToolChoice::Required | ToolChoice::Tool(_) => "required",
+    }
+}
+
+/// While OpenAI's models think they refuse to be told of chance and of words to stop at.
+fn sample(request: &ModelRequest, dialect: Dialect, is_fixed: bool, body: &mut Map<String, Value>) {
+    let sampling = &request.sampling;
+    let numbers = [("temperature", sampling.temperature), ("top_p", sampling.top_p)];
+    for (name, number) in numbers.into_iter().filter(|_| !is_fixed) {
+        body.extend(number.map(|number| (name.to_owned(), json!(number))));
+    }
+    if !sampling.stop.is_empty() && !is_fixed {
+        body.insert("stop".into(), json!(sampling.stop[..]));
+    }
+    if let Some(seed) = sampling.seed {
+        let name = if dialect == Dialect::Mistral { "random_seed" } else { "seed" };
+        body.insert(name.into(), seed.into());
     }
 }
 

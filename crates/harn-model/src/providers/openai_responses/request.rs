@@ -1,12 +1,13 @@
 //! A request as the body of a Responses call.
 
-use harn_core::chat::{ModelRequest, Thinking};
+use harn_core::chat::{ModelRequest, Thinking, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::super::openai_chat::schema::DROPPED_BY_AZURE;
 use super::super::openai_chat::shape::{Asked, Strictness, asked};
-use super::super::openai_chat::{azure_path, effort_word, flag, parameters, word};
+use super::super::openai_chat::{azure_path, choice_word, effort_word, flag, parameters, word};
 use super::input;
+use crate::thinking::thinks;
 use crate::{Delivery, Framing, HttpCall, ModelError, Target, ThinkingKind, nearest};
 
 pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, ModelError> {
@@ -32,6 +33,12 @@ pub(super) fn call(request: &ModelRequest, target: &Target) -> Result<HttpCall, 
         body.insert("reasoning".into(), reasoning);
     }
     add_tools(request, target, &shape, &mut body)?;
+    // This format has neither words to stop at nor a seed, and models that think take no numbers.
+    let sampling = &request.sampling;
+    let numbers = [("temperature", sampling.temperature), ("top_p", sampling.top_p)];
+    for (name, number) in numbers.into_iter().filter(|_| !thinks(kind, request.thinking)) {
+        body.extend(number.map(|number| (name.to_owned(), json!(number))));
+    }
     if let Some(format) = format(&shape) {
         body.insert("text".into(), json!({ "format": format }));
     }
@@ -117,6 +124,12 @@ fn add_tools(
             if tools.is_empty() { json!({"type": "function", "name": name}) } else { "required".into() };
         body.insert("tool_choice".into(), choice);
         tools.push(function(name, "Gives the answer.", &wanted.schema));
+    }
+    if let Some(choice) = request.sampling.tool_choice.as_ref().filter(|_| !tools.is_empty()) {
+        body.entry("tool_choice").or_insert_with(|| match choice {
+            ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
+            choice => choice_word(choice).into(),
+        });
     }
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());

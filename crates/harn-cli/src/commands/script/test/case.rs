@@ -5,16 +5,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
+use harn_core::run::{Channel, Decision, EffectKey, Shown};
+use harn_engine::EngineOptions;
+use harn_engine::calls::{Input, Place};
+use harn_engine::ephemeral::Witness;
+use harn_engine::fixture::Fixture;
 use harn_lang::bytecode::Program;
 use harn_lang::compile::{Settings, compile};
 use harn_lang::problem::Problems;
-use harn_lang::vm::{Channel, Limits, Output, Vm};
+use harn_lang::vm::{Limits, Vm};
+use parking_lot::Mutex;
 
 use super::super::diagnostic::Diagnostic;
 use super::super::files::Beside;
-use super::super::host::{self, Host, Input, Place};
-use super::super::machine::{End, Witness, drive, located};
+use super::super::host::{self, Answers};
+use super::super::limits;
+use super::super::machine::{End, Machine, located};
 use super::find::Test;
+use super::fixtures;
 use super::report::Outcome;
 use crate::args::TestArgs;
 
@@ -27,7 +36,8 @@ pub fn run(test: &Test, args: &TestArgs) -> Outcome {
     let settings = Settings { host_names: host::names(), pipeline, ..Settings::default() };
     let (failure, output) = match compile(test.source.clone(), &Beside, &settings) {
         Err(problems) => (Some(told(&problems)), String::new()),
-        Ok(program) => tried(test, &Arc::new(program), args),
+        Ok(program) => tried(test, &Arc::new(program), args)
+            .unwrap_or_else(|error| (Some(format!("error: {error:#}\n")), String::new())),
     };
     Outcome {
         label: test.label(),
@@ -40,26 +50,43 @@ pub fn run(test: &Test, args: &TestArgs) -> Outcome {
 }
 
 /// What is wrong, if anything, and what was printed.
-fn tried(test: &Test, program: &Arc<Program>, args: &TestArgs) -> (Option<String>, String) {
-    let mut place = place_of(&test.file);
+fn tried(test: &Test, program: &Arc<Program>, args: &TestArgs) -> Result<(Option<String>, String)> {
+    let is_offline = !(args.record || args.replay || args.network);
+    let mut place = if is_offline { place_of(&test.file) } else { open_place_of(&test.file) };
     place.root.clone_from(&place.source);
     let limit = Duration::from_millis(args.timeout);
-    let first = execute(program, place.clone(), limit);
-    let mut failure = failure_of(&first.end, program, limit);
+    let around = || -> Result<Around> {
+        let fixture = fixtures::of(test, args, &place.project)?;
+        Ok(Around { fixture, is_offline, answers: Answers::default() })
+    };
+    let around_first = around()?;
+    let first = execute(program, place.clone(), limit, &around_first)?;
+    let unanswered = around_first.fixture.as_ref().and_then(|fixture| fixture.problem());
+    let mut failure = match unanswered {
+        Some(problem) => Some(format!("error: {problem}\n")),
+        None => failure_of(&first.end, program, limit),
+    };
+    if args.record && failure.is_none() {
+        fixtures::keep(test, around_first.fixture.as_deref())?;
+    }
     if args.determinism && failure.is_none() {
-        let second = execute(program, place, limit);
+        let second = execute(program, place.clone(), limit, &around()?)?;
         failure = difference(&first.trace, &second.trace);
     }
-    (failure, first.trace.printed)
+    Ok((failure, first.trace.printed))
 }
 
-/// Where a test runs: no model is called, and standard input is empty.
+/// Where a test runs: standard input is empty.
+pub fn open_place_of(file: &Path) -> Place {
+    Place { input: Input::Empty, ..host::place_of(Some(file)) }
+}
+
+/// The same where no model is called.
 pub fn place_of(file: &Path) -> Place {
-    let mut place = Place::of(Some(file));
-    place.input = Input::Empty;
-    place.variables.push(("HARN_LLM_CALLS_DISABLED", "1".to_owned()));
+    let mut place = open_place_of(file);
+    place.variables.push(("HARN_LLM_CALLS_DISABLED".to_owned(), "1".to_owned()));
     if std::env::var_os("HARN_LLM_PROVIDER").is_none() {
-        place.variables.push(("HARN_LLM_PROVIDER", "mock".to_owned()));
+        place.variables.push(("HARN_LLM_PROVIDER".to_owned(), "mock".to_owned()));
     }
     place
 }
@@ -69,11 +96,28 @@ pub struct Run {
     pub trace: Trace,
 }
 
-pub fn execute(program: &Arc<Program>, place: Place, limit: Duration) -> Run {
-    let mut vm = Vm::new(Arc::clone(program), place.values(&[]), Limits::default(), SEED);
-    let mut trace = Trace::default();
-    let end = drive(&mut vm, &mut Host::new(place), Instant::now().checked_add(limit), &mut trace);
-    Run { end, trace }
+/// What a run finds around it.
+#[derive(Default)]
+pub struct Around {
+    pub answers: Answers,
+    pub fixture: Option<Arc<Fixture>>,
+    pub is_offline: bool,
+}
+
+pub fn execute(program: &Arc<Program>, place: Place, limit: Duration, around: &Around) -> Result<Run> {
+    let vm = Vm::new(Arc::clone(program), host::values(&place, &[]), Limits::default(), SEED);
+    let options = host::options(&place.project, &around.answers)?;
+    // What a test wants of a host it pretends.
+    let options = EngineOptions { host: None, ..options };
+    let offline = around.is_offline.then(|| limits::offline(&options.calls.specs()));
+    let policy = host::policy(&place.project, offline)?;
+    let machine = Machine::new(options, policy)?.with_fixture(around.fixture.clone());
+    let trace = Arc::new(Recorder::default());
+    let witness = Arc::clone(&trace) as Arc<dyn Witness>;
+    let end = machine.run(&Arc::new(Mutex::new(vm)), &Arc::new(place), witness, Some(limit));
+    machine.leave();
+    let trace = std::mem::take(&mut *trace.0.lock());
+    Ok(Run { end, trace })
 }
 
 /// What can be seen of a run.
@@ -86,21 +130,26 @@ pub struct Trace {
     asked: Vec<String>,
 }
 
-impl Witness for Trace {
-    fn printed(&mut self, output: &[Output]) -> io::Result<()> {
-        for part in output {
-            self.printed.push_str(&part.text);
+#[derive(Default)]
+struct Recorder(Mutex<Trace>);
+
+impl Witness for Recorder {
+    fn printed(&self, shown: &[Shown]) -> io::Result<()> {
+        let mut trace = self.0.lock();
+        for part in shown {
+            trace.printed.push_str(&part.text);
             if part.to == Channel::Out {
-                self.out.push_str(&part.text);
+                trace.out.push_str(&part.text);
             }
         }
         Ok(())
     }
 
-    fn asked(&mut self, key: &str) {
+    fn asked(&self, key: &EffectKey, _: &Decision) {
+        let mut trace = self.0.lock();
         // Enough to tell two runs apart; a script may ask for ever.
-        if self.asked.len() < 100_000 {
-            self.asked.push(key.to_owned());
+        if trace.asked.len() < 100_000 {
+            trace.asked.push(key.to_string());
         }
     }
 }
@@ -146,7 +195,6 @@ fn failure_of(end: &End, program: &Program, limit: Duration) -> Option<String> {
             Some(shown.unwrap_or_else(|| format!("error: {message}\n")))
         }
         End::TimedOut => Some(format!("error: it took longer than {} ms\n", limit.as_millis())),
-        End::Stuck => Some("error: it waits for something that never comes\n".to_owned()),
         End::Interrupted => Some("error: it was interrupted\n".to_owned()),
     }
 }

@@ -2,15 +2,16 @@
 
 mod case;
 mod find;
+mod fixtures;
 mod junit;
 mod programs;
 mod report;
-mod watch;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
+use super::again;
 use crate::args::TestArgs;
 use find::find;
 use report::{Jobs, Report};
@@ -19,7 +20,7 @@ pub use programs::conformance;
 
 pub fn test(args: &TestArgs) -> Result<ExitCode> {
     if args.watch {
-        return watch::watch(&args.path(), || once(args));
+        return again::watch(&args.path(), || once(args));
     }
     once(args)
 }

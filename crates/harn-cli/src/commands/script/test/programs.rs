@@ -13,9 +13,9 @@ use harn_lang::problem::Problem as Wrong;
 use regex::Regex;
 
 use super::super::files::{Beside, read, scripts};
-use super::super::host;
+use super::super::host::{self, Answers};
 use super::super::machine::End;
-use super::case::{execute, place_of};
+use super::case::{Around, execute, place_of};
 use super::report::{Jobs, Outcome, Report};
 use crate::args::ProgramsArgs;
 use crate::problem::Problem;
@@ -81,6 +81,11 @@ impl Case {
         }
     }
 
+    /// The file beside it that answers in the place of models.
+    fn answers(&self) -> Option<PathBuf> {
+        Some(self.file.with_extension("llm-mock.jsonl")).filter(|file| file.is_file())
+    }
+
     /// The error that it ended with, in plain words, and what it printed.
     fn execute(&self, limit: Duration) -> (Result<(), String>, String) {
         let source = match read(&self.file) {
@@ -99,13 +104,17 @@ impl Case {
                 return (Err(messages.join("\n")), output);
             }
         };
-        let run = execute(&program, place_of(&self.file), limit);
+        let answers = Answers { from: self.answers(), to: None };
+        let around = Around { answers, ..Around::default() };
+        let run = match execute(&program, place_of(&self.file), limit, &around) {
+            Ok(run) => run,
+            Err(error) => return (Err(format!("{error:#}")), output),
+        };
         output.push_str(&run.trace.out);
         let result = match run.end {
             End::Failed(failure) => Err(failure.fault.to_string()),
             End::Exit(code) if code != 0 => Err(format!("exit({code})")),
             End::TimedOut => Err(format!("it took longer than {} ms", limit.as_millis())),
-            End::Stuck => Err("it waits for something that never comes".to_owned()),
             _ => Ok(()),
         };
         (result, output)

@@ -1,0 +1,9 @@
+//! Harn scripts as durable tasks, through the harness as the binary wires it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod common;
+mod crash;
+mod task;

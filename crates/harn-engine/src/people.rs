@@ -1,0 +1,97 @@
+//! Who is asked by a run that leaves nothing behind.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use harn_core::ask::{Ask, AskKind, Asker, Ballot, Record, Settled, fit};
+use harn_core::run::Completion;
+use harn_core::tool::ToolOutcome;
+use harn_core::{Clock, RequestId, SystemClock};
+use serde_json::Value;
+
+use crate::perform::{denied, tool_completion};
+
+/// Somebody who can be asked here and now, such as at a terminal.
+#[async_trait]
+pub trait People: Send + Sync {
+    /// None when nobody answers any more.
+    async fn ask(&self, ask: &Ask) -> Option<Said>;
+}
+
+/// What somebody said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    pub by: String,
+    pub approved: bool,
+    /// The reply to a question. Text may stand for one of the choices, or for a value of the wanted type.
+    pub reply: Option<Value>,
+    pub reason: Option<String>,
+}
+
+const NOBODY: &str = "Nobody is there to be asked: run it with --durable.";
+
+/// Asks, and gives what the program gets.
+pub(crate) async fn ask(people: Option<&dyn People>, ask: &Ask) -> Completion {
+    let (verdict, said) = match heard(people, ask).await {
+        Ok(said) if said.approved => (Settled::Yes, said),
+        Ok(said) => (Settled::No, said),
+        Err((verdict, why)) if ask.asker == Asker::Script => {
+            return Completion::Answered { answer: ask.settled(verdict, Some(why)) };
+        }
+        Err((_, why)) => return denied(&ask.call, Some(&why)),
+    };
+    match (ask.asker, verdict) {
+        (Asker::Script, _) => Completion::Answered { answer: record(ask, said, verdict) },
+        (Asker::Model, Settled::Yes) => {
+            tool_completion(&ask.call, ToolOutcome::Ok, said.reply.unwrap_or_default())
+        }
+        (Asker::Model, _) => denied(&ask.call, said.reason.as_deref()),
+    }
+}
+
+/// What somebody said, or how it ended without anybody's word, and why.
+async fn heard(people: Option<&dyn People>, ask: &Ask) -> Result<Said, (Settled, String)> {
+    let nobody = || (Settled::No, NOBODY.to_owned());
+    let people = people.ok_or_else(nobody)?;
+    if let Some(quorum @ 2..) = ask.quorum {
+        let why = format!("{quorum} people have to agree, and only one is here: run it with --durable.");
+        return Err((Settled::No, why));
+    }
+    let now = SystemClock.now();
+    let answer = answered(people, ask);
+    let Some(due) = ask.due(now) else { return answer.await.ok_or_else(nobody) };
+    let left = u64::try_from(due.millis().saturating_sub(now.millis())).unwrap_or(0);
+    match tokio::time::timeout(Duration::from_millis(left), answer).await {
+        Ok(said) => said.ok_or_else(nobody),
+        Err(_) => Err((Settled::Timeout, "Nobody answered before the deadline.".to_owned())),
+    }
+}
+
+/// A reply that the asker cannot use is asked for again.
+async fn answered(people: &dyn People, ask: &Ask) -> Option<Said> {
+    let mut again = ask.clone();
+    loop {
+        let mut said = people.ask(&again).await?;
+        if ask.kind != AskKind::Question || !said.approved {
+            return Some(said);
+        }
+        match fit(&ask.choices, ask.schema.as_ref(), said.reply.take().unwrap_or_default()) {
+            Ok(reply) => return Some(Said { reply: Some(reply), ..said }),
+            Err(problem) => again.prompt = format!("{}\n{problem}", ask.prompt),
+        }
+    }
+}
+
+fn record(ask: &Ask, said: Said, verdict: Settled) -> Value {
+    let Said { by, approved, reply, reason } = said;
+    let record = Record {
+        kind: ask.kind,
+        request_id: Some(RequestId::generate().to_string()),
+        role: ask.role.clone(),
+        verdict,
+        reason,
+        value: reply.filter(|_| approved),
+        ballots: vec![Ballot { reviewer: by, approved, at: SystemClock.now() }],
+    };
+    record.value()
+}

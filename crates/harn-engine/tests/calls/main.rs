@@ -1,0 +1,12 @@
+//! What scripts can ask for, through real scripts in runs that leave nothing behind.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod environment;
+mod files;
+mod judged;
+mod kit;
+mod planned;
+mod process;
+mod stores;
+mod templates;
+mod watch;

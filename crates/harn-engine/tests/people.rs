@@ -1,0 +1,162 @@
+//! Runs that leave nothing behind: people are asked here and now, and what is kept is kept in memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use harn_core::ask::Ask;
+use harn_core::run::{Shown, Trust};
+use harn_engine::EngineOptions;
+use harn_engine::calls::Place;
+use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
+use harn_engine::guard::GuardCommand;
+use harn_engine::people::{People, Said};
+use harn_engine::script::ScriptProgram;
+use harn_lang::bytecode::Source;
+use harn_lang::compile::{NoModules, Settings, compile};
+use harn_lang::vm::{Limits as VmLimits, Vm};
+use harn_model::{Model, Models, OfflineModel};
+use harn_policy::{PermissionsFile, Policy};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// Says these things, one after the other.
+struct Person(Mutex<Vec<Said>>);
+
+#[async_trait]
+impl People for Person {
+    async fn ask(&self, _: &Ask) -> Option<Said> {
+        self.0.lock().pop()
+    }
+}
+
+fn person(replies: &[(bool, Value)]) -> Option<Arc<dyn People>> {
+    let said = |(approved, reply): &(bool, Value)| Said {
+        by: "ann".into(),
+        approved: *approved,
+        reply: Some(reply.clone()),
+        reason: (!approved).then(|| "not today".into()),
+    };
+    Some(Arc::new(Person(Mutex::new(replies.iter().rev().map(said).collect()))))
+}
+
+#[derive(Default)]
+struct Seen(Mutex<Vec<(String, Value)>>);
+
+impl Witness for Seen {
+    fn printed(&self, _: &[Shown]) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn told(&self, kind: &str, payload: &Value) {
+        self.0.lock().push((kind.to_owned(), payload.clone()));
+    }
+}
+
+/// What a program gives back, or why it failed.
+async fn run(body: &str, people: Option<Arc<dyn People>>, rules: &str) -> (Result<Value, String>, Arc<Seen>) {
+    let text = format!("pipeline default(task) {{\n{body}\n}}\n");
+    let source = Source { name: "test.harn".into(), text: text.into() };
+    let program = compile(source, &NoModules, &Settings::default()).unwrap_or_else(|failed| {
+        panic!("{:?}", failed.all.iter().map(|one| &one.message).collect::<Vec<_>>())
+    });
+    let vm = Vm::new(Arc::new(program), Vec::new(), VmLimits::default(), 1);
+    let model = OfflineModel.reference();
+    let guard = GuardCommand { program: "false".into(), args: Vec::new() };
+    let options = EngineOptions::new(Models::new(vec![Arc::new(OfflineModel)]), model, guard);
+    let witness = Arc::new(Seen::default());
+    let policy = Policy::compile(PermissionsFile::parse(rules).unwrap().layers()).unwrap();
+    let setup = Setup {
+        policy: Arc::new(policy),
+        trust: Trust::Own,
+        limits: options.limits,
+        place: Arc::new(Place::default()),
+        witness: Arc::clone(&witness) as Arc<dyn Witness>,
+        interrupts: Arc::new(Interrupts::default()),
+        people,
+        fixture: None,
+    };
+    let program = ScriptProgram::new(Arc::new(Mutex::new(vm)));
+    let end = ephemeral::run(&options, setup, Box::new(program)).await.unwrap();
+    let given = match end.result {
+        Ok(_) => Ok(end.value.unwrap_or_default()),
+        Err(failure) => Err(failure.message),
+    };
+    (given, witness)
+}
+
+async fn gives(body: &str, people: Option<Arc<dyn People>>) -> Value {
+    run(body, people, "").await.0.unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_whoever_is_there() {
+    let ask = r#"return __ask({kind: "question", prompt: "Which?", choices: ["red", "blue"]})"#;
+    let answer = gives(ask, person(&[(true, json!("green")), (true, json!("blue"))])).await;
+    assert_eq!(answer["status"], "answered", "{answer}");
+    assert_eq!((&answer["value"], &answer["responder"]), (&json!("blue"), &json!("ann")));
+    let answer = gives(ask, person(&[(false, Value::Null)])).await;
+    assert_eq!((&answer["status"], &answer["reason"]), (&json!("denied"), &json!("not today")));
+}
+
+#[tokio::test]
+async fn where_nobody_is_there_it_is_denied_in_clear_words() {
+    let nobody = "Nobody is there to be asked: run it with --durable.";
+    for kind in ["question", "approval", "escalation"] {
+        let answer = gives(&format!(r#"return __ask({{kind: "{kind}", prompt: "x"}})"#), None).await;
+        assert_eq!((&answer["status"], &answer["reason"]), (&json!("denied"), &json!(nobody)), "{kind}");
+    }
+    let two = r#"return __ask({kind: "dual_control", prompt: "x", quorum: 2})"#;
+    let answer = gives(two, person(&[(true, Value::Null)])).await;
+    assert_eq!(answer["status"], "denied");
+    assert!(answer["reason"].as_str().unwrap().starts_with("2 people have to agree"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_an_error() {
+    let (given, _) = run(r#"return __ask({kind: "approval"})"#, None, "").await;
+    assert!(given.unwrap_err().contains("`request_approval` needs words"));
+}
+
+#[tokio::test]
+async fn waitpoints_and_events_are_kept_in_memory() {
+    let wait = r#"
+        let waiting = spawn { return __waitpoint("wait", {waitpoints: ["a", "b"]}) }
+        __waitpoint("complete", {id: "a", value: 1})
+        __waitpoint("complete", {id: "b", value: 2})
+        let over = await(waiting)
+        let late = __waitpoint("wait", {waitpoints: ["c"], timeout_ms: 5})
+        let first = __events("emit", {topic: "t", kind: "k", payload: {n: 1}})
+        __events("emit", {topic: "t", kind: "k", payload: {n: 2}})
+        let read = __events("read", {topic: "t", after: first})
+        let none = __events("wait", {topic: "other", timeout_ms: 5})
+        return {over: over.status, late: late.status, latest: __events("latest", "t"), read: len(read),
+                n: read[0].payload.n, none: len(none)}
+    "#;
+    let expected =
+        json!({ "over": "completed", "late": "timeout", "latest": 2, "read": 1, "n": 2, "none": 0 });
+    assert_eq!(gives(wait, None).await, expected);
+}
+
+#[tokio::test]
+async fn what_a_program_tells_reaches_whoever_watches() {
+    let (given, seen) = run("__emit(\"progress\", {done: 1})\n__emit(\"plan\", [])", None, "").await;
+    given.unwrap();
+    assert_eq!(*seen.0.lock(), [("progress".into(), json!({ "done": 1 })), ("plan".into(), json!([]))]);
+}
+
+#[tokio::test]
+async fn a_tool_of_the_program_is_judged_by_rules() {
+    let begin = |extra: &str| {
+        format!(
+            r#"return __tool_begin({{id: "c", name: "deploy", args: {{to: "x"}}, annotations: {{{extra}}}}})"#
+        )
+    };
+    let allowed = json!({ "decision": "allow", "reason": null, "args": { "to": "x" } });
+    assert_eq!(gives(&begin(""), None).await, allowed);
+    let denied = gives(&begin(r#"policy: {auto_deny: ["dep*"]}"#), None).await;
+    assert_eq!((&denied["decision"], &denied["args"]), (&json!("deny"), &Value::Null), "{denied}");
+    let rule = "[[permissions.rules]]\nid = \"no\"\naction = \"deny\"\nmatch = { tool = \"deploy\" }\n";
+    let (given, _) = run(&begin(""), None, rule).await;
+    assert_eq!(given.unwrap()["decision"], "deny");
+}

@@ -1,0 +1,281 @@
+//! Waitpoints and the event log of scripts: facts of a workspace, changed by runs and by people.
+
+use std::time::Duration;
+
+use harn_core::errand::{Errand, Query, Recorded, Wait, Waitpoint};
+use harn_core::run::{Answer, JournalEntry};
+use harn_core::{Actor, Error, Result, Task, TaskId, Timestamp, WaitpointId, WorkspaceId};
+use harn_log::{Doc, DocQuery, View};
+use serde_json::{Map, Value, json};
+
+use crate::lifecycle::derive_status;
+use crate::projection::Waiting;
+use crate::tx::{Tx, Wake, get, kind, tag};
+use crate::{Call, Harness, asks, fault};
+
+/// What came of an errand.
+pub enum Ran {
+    Done(Value),
+    /// It waits.
+    Later(Wait),
+}
+
+/// Does what a script asks of its keeper, within its commit.
+pub fn run(tx: &mut Tx<'_>, workspace: &WorkspaceId, errand: Errand) -> Result<Ran> {
+    let waitpoint = match errand {
+        Errand::CreateWaitpoint { id, metadata } => {
+            let id = id.unwrap_or_else(|| WaitpointId::generate().to_string());
+            found_or_made(tx, workspace, &id, metadata)?
+        }
+        Errand::CompleteWaitpoint { id, value } => {
+            let waitpoint = found_or_made(tx, workspace, &id, Map::new())?;
+            complete(tx, workspace, waitpoint, value)?
+        }
+        Errand::CancelWaitpoint { id, reason } => {
+            let waitpoint = found_or_made(tx, workspace, &id, Map::new())?;
+            cancel(tx, workspace, waitpoint, reason)?
+        }
+        Errand::Wait(wait) => {
+            // Whoever waits first names it: it does not matter who comes first.
+            for id in &wait.ids {
+                found_or_made(tx, workspace, id, Map::new())?;
+            }
+            let waitpoints = all_of(&*tx.txn, workspace, &wait)?;
+            return Ok(wait.outcome(&waitpoints).map_or(Ran::Later(wait), Ran::Done));
+        }
+        Errand::Record(recorded) => {
+            let row = tx.fact_in(workspace, "script.event", &recorded)?;
+            return Ok(Ran::Done(row.id.into()));
+        }
+    };
+    Ok(Ran::Done(json!(waitpoint)))
+}
+
+fn found(view: &dyn View, workspace: &WorkspaceId, id: &str) -> Result<Option<Waitpoint>> {
+    get(view, kind::WAITPOINT, &format!("{workspace}/{id}"))
+}
+
+fn found_or_made(
+    tx: &mut Tx<'_>,
+    workspace: &WorkspaceId,
+    id: &str,
+    metadata: Map<String, Value>,
+) -> Result<Waitpoint> {
+    if let Some(waitpoint) = found(&*tx.txn, workspace, id)? {
+        return Ok(waitpoint);
+    }
+    let waitpoint = Waitpoint::new(id.to_owned(), metadata, tx.now);
+    tx.fact_in(workspace, "waitpoint.changed", &waitpoint)?;
+    Ok(waitpoint)
+}
+
+fn complete(
+    tx: &mut Tx<'_>,
+    workspace: &WorkspaceId,
+    mut waitpoint: Waitpoint,
+    value: Value,
+) -> Result<Waitpoint> {
+    let changed = waitpoint.complete(value, &tx.call.actor.id, tx.now);
+    if changed { changed_to(tx, workspace, waitpoint) } else { Ok(waitpoint) }
+}
+
+fn cancel(
+    tx: &mut Tx<'_>,
+    workspace: &WorkspaceId,
+    mut waitpoint: Waitpoint,
+    reason: Option<String>,
+) -> Result<Waitpoint> {
+    let changed = waitpoint.cancel(reason, &tx.call.actor.id, tx.now);
+    if changed { changed_to(tx, workspace, waitpoint) } else { Ok(waitpoint) }
+}
+
+/// Records a change, and lets everyone go on whose wait that ends.
+fn changed_to(tx: &mut Tx<'_>, workspace: &WorkspaceId, waitpoint: Waitpoint) -> Result<Waitpoint> {
+    tx.fact_in(workspace, "waitpoint.changed", &waitpoint)?;
+    let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::WAIT) };
+    for doc in tx.txn.docs(&query).map_err(fault)? {
+        let waiting: Waiting = doc.parse().map_err(fault)?;
+        if waiting.wait.ids.contains(&waitpoint.id) {
+            let waitpoints = all_of(&*tx.txn, workspace, &waiting.wait)?;
+            if let Some(outcome) = waiting.wait.outcome(&waitpoints) {
+                end_wait(tx, &doc, waiting, outcome)?;
+            }
+        }
+    }
+    Ok(waitpoint)
+}
+
+fn all_of(view: &dyn View, workspace: &WorkspaceId, wait: &Wait) -> Result<Vec<Waitpoint>> {
+    let each = wait.ids.iter().map(|id| found(view, workspace, id));
+    Ok(each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn end_wait(tx: &mut Tx<'_>, doc: &Doc, waiting: Waiting, outcome: Value) -> Result<()> {
+    let id = TaskId::from(doc.task.as_deref().unwrap_or_default());
+    let Some(mut task) = tx.get::<Task>(kind::TASK, id.as_str())? else { return Ok(()) };
+    let answer = Answer { approved: true, args: None, reply: None, reason: None, record: Some(outcome) };
+    let Waiting { key, request_id, .. } = waiting;
+    tx.journal(&task, &JournalEntry::Answered { key, request_id, answer, decision: None })?;
+    derive_status(tx, &mut task)?;
+    tx.wakes.push(Wake::Answered(id));
+    Ok(())
+}
+
+impl Harness {
+    /// The waitpoints of the workspaces that the actor sees, oldest first.
+    pub async fn waitpoints(&self, actor: &Actor, workspace: WorkspaceId) -> Result<Vec<Waitpoint>> {
+        actor.require("approvals:read")?;
+        let actor = actor.clone();
+        self.look(move |view| {
+            crate::workspaces::visible_workspace(view, &actor, &workspace)?;
+            let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::WAITPOINT) };
+            let docs = view.docs(&query).map_err(fault)?;
+            docs.iter().map(|doc| doc.parse().map_err(fault)).collect()
+        })
+        .await
+    }
+
+    /// Completes a waitpoint; one that is settled already stays as it is.
+    pub async fn complete_waitpoint(
+        &self,
+        call: &Call,
+        workspace: WorkspaceId,
+        id: String,
+        value: Value,
+    ) -> Result<Waitpoint> {
+        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| {
+            complete(tx, workspace, waitpoint, value)
+        })
+        .await
+    }
+
+    pub async fn cancel_waitpoint(
+        &self,
+        call: &Call,
+        workspace: WorkspaceId,
+        id: String,
+        reason: Option<String>,
+    ) -> Result<Waitpoint> {
+        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| {
+            cancel(tx, workspace, waitpoint, reason)
+        })
+        .await
+    }
+
+    async fn settle_waitpoint(
+        &self,
+        call: &Call,
+        workspace: WorkspaceId,
+        id: String,
+        settle: impl FnOnce(&mut Tx<'_>, &WorkspaceId, Waitpoint) -> Result<Waitpoint> + Send + 'static,
+    ) -> Result<Waitpoint> {
+        call.actor.require("approvals:write")?;
+        self.command(call, move |tx: &mut Tx<'_>| {
+            crate::workspaces::visible_workspace(&*tx.txn, &tx.call.actor, &workspace)?;
+            tx.once(Some(&workspace), |tx| {
+                let waitpoint = found(&*tx.txn, &workspace, &id)?;
+                let waitpoint = waitpoint.ok_or_else(|| Error::not_found("waitpoint", &id))?;
+                settle(tx, &workspace, waitpoint)
+            })
+        })
+        .await
+    }
+
+    /// Waits beyond their time are over.
+    pub(crate) async fn end_waits(&self, now: Timestamp) -> Result<()> {
+        let late = self.look(move |view| overdue(view, now)).await?;
+        for id in late {
+            self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+                // It may have ended since.
+                let Some(doc) = tx.txn.doc(kind::WAIT, &id).map_err(fault)? else { return Ok(()) };
+                let waiting: Waiting = doc.parse().map_err(fault)?;
+                let workspace = WorkspaceId::from(doc.workspace.as_deref().unwrap_or_default());
+                let waitpoints = all_of(&*tx.txn, &workspace, &waiting.wait)?;
+                end_wait(tx, &doc, waiting, Wait::timed_out(&waitpoints))
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// What a run wants to know.
+    pub(crate) async fn tell(&self, task: Task, query: Query) -> Result<Value> {
+        match query {
+            Query::Requests { filters } => {
+                self.look(move |view| asks::open_requests(view, &task, &filters).map(Value::Array)).await
+            }
+            Query::Latest { topic } => {
+                self.look(move |view| latest(view, &task.workspace_id, topic.as_deref())).await
+            }
+            Query::Events { topic, after, limit, wait_ms: None } => {
+                self.look(move |view| recorded(view, &task.workspace_id, &topic, after, limit)).await
+            }
+            Query::Events { topic, after, limit, wait_ms: Some(ms) } => {
+                let found = self.next_recorded(&task.workspace_id, &topic, after, limit);
+                let found = tokio::time::timeout(Duration::from_millis(ms), found).await;
+                found.unwrap_or_else(|_| Ok(json!([])))
+            }
+        }
+    }
+
+    async fn next_recorded(
+        &self,
+        workspace: &WorkspaceId,
+        topic: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Value> {
+        let mut commits = self.log.tail().commits();
+        loop {
+            commits.borrow_and_update();
+            let (workspace, topic) = (workspace.clone(), topic.to_owned());
+            let found = self.look(move |view| recorded(view, &workspace, &topic, after, limit)).await?;
+            if found != json!([]) {
+                return Ok(found);
+            }
+            // The sender lives as long as the log, which we hold.
+            let _ = commits.changed().await;
+        }
+    }
+}
+
+fn overdue(view: &dyn View, now: Timestamp) -> Result<Vec<String>> {
+    let query = DocQuery { tag: Some(tag::TIMED), ..DocQuery::of(kind::WAIT) };
+    let mut late = Vec::new();
+    for doc in view.docs(&query).map_err(fault)? {
+        let waiting: Waiting = doc.parse().map_err(fault)?;
+        if waiting.due.is_some_and(|due| due <= now) {
+            late.push(doc.id);
+        }
+    }
+    Ok(late)
+}
+
+fn latest(view: &dyn View, workspace: &WorkspaceId, topic: Option<&str>) -> Result<Value> {
+    let newest = match topic {
+        Some(topic) => view.doc(kind::TOPIC, &format!("{workspace}/{topic}")).map_err(fault)?,
+        None => {
+            let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::TOPIC) };
+            view.docs(&query).map_err(fault)?.pop()
+        }
+    };
+    Ok(json!(newest.map(|doc| doc.position)))
+}
+
+fn recorded(
+    view: &dyn View,
+    workspace: &WorkspaceId,
+    topic: &str,
+    after: u64,
+    limit: usize,
+) -> Result<Value> {
+    let (workspace, tag) = (Some(workspace.as_str()), Some(topic));
+    let query = DocQuery { workspace, tag, after, limit, ..DocQuery::of(kind::RECORDED) };
+    let mut found = Vec::new();
+    for doc in view.docs(&query).map_err(fault)? {
+        if let Some(row) = view.row(doc.position).map_err(fault)? {
+            found.push(row.parse::<Recorded>().map_err(fault)?.told(row.id, row.at));
+        }
+    }
+    Ok(found.into())
+}

@@ -1,0 +1,241 @@
+//! What a script offers to others: its public functions and pipelines, with JSON Schemas derived from their types.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::bytecode::Source;
+use crate::compile::{Loader, Wanted, WantedField};
+use crate::modules::{Module, Modules};
+use crate::problem::Problems;
+use crate::syntax::ast::*;
+
+/// Types that refer to each other are followed so far.
+const MAX_DEPTH: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportKind {
+    Function,
+    Pipeline,
+}
+
+/// Something that a script offers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Export {
+    pub name: String,
+    /// Its doc comment.
+    pub description: String,
+    pub kind: ExportKind,
+    pub params: Vec<ExportParam>,
+    /// An object with one property per parameter.
+    pub input_schema: Json,
+    /// Null where nothing is said about what it gives back.
+    pub output_schema: Json,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportParam {
+    pub name: String,
+    pub has_default: bool,
+}
+
+/// Everything public in a script. Fails with what is wrong in its text or that of its imports.
+pub fn exports(entry: Source, loader: &dyn Loader) -> Result<Vec<Export>, Problems> {
+    let Modules { modules, problems } = Modules::of_program(entry, loader);
+    if !problems.is_empty() {
+        let sources = modules.into_iter().map(|module| module.source).collect();
+        return Err(Problems { all: problems, sources });
+    }
+    let types = Types::of(&modules);
+    let body = modules.get(1).map(|module| module.parsed.module.body.as_slice()).unwrap_or_default();
+    let public = body.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(decl) if decl.public => Some(decl),
+        _ => None,
+    });
+    Ok(public.filter_map(|decl| types.export(decl)).collect())
+}
+
+/// What the pipeline of this name is to give back, as far as it is public and says so.
+pub(crate) fn returned(modules: &[Module], pipeline: Option<&str>) -> Option<Wanted> {
+    let all = modules.get(1)?.parsed.module.body.iter().filter_map(|stmt| match &stmt.kind {
+        StmtKind::Decl(Decl { kind: DeclKind::Pipeline(pipeline), public, .. }) => Some((pipeline, *public)),
+        _ => None,
+    });
+    let all: Vec<_> = all.collect();
+    let named = |name: &str| all.iter().find(|(pipeline, _)| &*pipeline.name.name == name);
+    let chosen = match pipeline {
+        Some(name) => named(name),
+        None => named("default").or_else(|| all.first()),
+    };
+    let (pipeline, is_public) = chosen?;
+    let ty = pipeline.returns.as_ref().filter(|_| *is_public)?;
+    Some(Types::of(modules).wanted(ty, 0))
+}
+
+/// The type aliases that a script can name: its own, and those of what it imports.
+struct Types<'a> {
+    aliases: HashMap<Name, &'a Alias>,
+}
+
+impl<'a> Types<'a> {
+    fn of(modules: &'a [Module]) -> Self {
+        let mut aliases = HashMap::new();
+        // The entry comes before what it imports, and what it says itself holds.
+        for module in modules.iter().skip(1) {
+            for stmt in &module.parsed.module.body {
+                if let StmtKind::Decl(Decl { kind: DeclKind::Alias(alias), .. }) = &stmt.kind {
+                    aliases.entry(alias.name.name.clone()).or_insert(alias);
+                }
+            }
+        }
+        Self { aliases }
+    }
+
+    fn export(&self, decl: &Decl) -> Option<Export> {
+        let description = decl.doc.clone().unwrap_or_default();
+        let (name, kind, returns, params) = match &decl.kind {
+            DeclKind::Function(function) => {
+                let params = function.params.iter().map(|param| {
+                    let schema = param.ty.as_ref().map_or_else(|| json!({}), |ty| self.schema(ty, 0));
+                    let schema =
+                        if param.is_rest { json!({ "type": "array", "items": schema }) } else { schema };
+                    (&param.name, param.default.is_some() || param.is_rest, schema)
+                });
+                (&function.name, ExportKind::Function, &function.returns, params.collect::<Vec<_>>())
+            }
+            DeclKind::Pipeline(pipeline) => {
+                let params = pipeline.params.iter().map(|param| (param, true, pipeline_param(&param.name)));
+                (&pipeline.name, ExportKind::Pipeline, &pipeline.returns, params.collect::<Vec<_>>())
+            }
+            _ => return None,
+        };
+        let required: Vec<&str> =
+            params.iter().filter(|(_, has_default, _)| !has_default).map(|(name, ..)| &*name.name).collect();
+        let properties: Map<String, Json> =
+            params.iter().map(|(name, _, schema)| (name.name.to_string(), schema.clone())).collect();
+        Some(Export {
+            name: name.name.to_string(),
+            description,
+            kind,
+            input_schema: json!({ "type": "object", "properties": properties, "required": required,
+                                  "additionalProperties": false }),
+            output_schema: returns.as_ref().map_or(Json::Null, |ty| self.schema(ty, 0)),
+            params: (params.iter())
+                .map(|(name, has_default, _)| ExportParam {
+                    name: name.name.to_string(),
+                    has_default: *has_default,
+                })
+                .collect(),
+        })
+    }
+
+    fn schema(&self, ty: &Type, depth: usize) -> Json {
+        if depth > MAX_DEPTH {
+            return json!({});
+        }
+        let deeper = |ty: &Type| self.schema(ty, depth + 1);
+        match &ty.kind {
+            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
+                ("list" | "set", [item]) => json!({ "type": "array", "items": deeper(item) }),
+                ("dict", [_, value]) => json!({ "type": "object", "additionalProperties": deeper(value) }),
+                ("int", []) => json!({ "type": "integer" }),
+                ("float" | "duration", []) => json!({ "type": "number" }),
+                ("bool", []) => json!({ "type": "boolean" }),
+                ("string", []) => json!({ "type": "string" }),
+                ("list" | "set", []) => json!({ "type": "array" }),
+                ("dict", []) => json!({ "type": "object" }),
+                ("nil", []) => json!({ "type": "null" }),
+                ("bytes", []) => json!({ "type": "string", "contentEncoding": "base64" }),
+                (_, []) => self.aliases.get(name).map_or_else(|| json!({}), |alias| deeper(&alias.ty)),
+                _ => json!({}),
+            },
+            TypeKind::List(item) => json!({ "type": "array", "items": deeper(item) }),
+            TypeKind::Shape(fields) => {
+                let properties: Map<String, Json> =
+                    fields.iter().map(|field| (field.name.name.to_string(), deeper(&field.ty))).collect();
+                let required: Vec<&str> =
+                    fields.iter().filter(|field| !field.optional).map(|field| &*field.name.name).collect();
+                json!({ "type": "object", "properties": properties, "required": required })
+            }
+            TypeKind::Union(members) => union(members, deeper),
+            TypeKind::Function { .. } => json!({}),
+            TypeKind::Str(text) => json!({ "const": &**text }),
+            TypeKind::Int(number) => json!({ "const": number }),
+        }
+    }
+
+    fn wanted(&self, ty: &Type, depth: usize) -> Wanted {
+        if depth > MAX_DEPTH {
+            return Wanted::Any;
+        }
+        let deeper = |ty: &Type| self.wanted(ty, depth + 1);
+        match &ty.kind {
+            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
+                ("list", [item]) => Wanted::List(Box::new(deeper(item))),
+                ("dict", [_, value]) => Wanted::Dict(Box::new(deeper(value))),
+                ("int" | "float" | "string" | "bool" | "list" | "dict" | "set" | "nil" | "bytes", []) => {
+                    Wanted::Kind(name.clone())
+                }
+                (_, []) => self.aliases.get(name).map_or(Wanted::Any, |alias| deeper(&alias.ty)),
+                _ => Wanted::Any,
+            },
+            TypeKind::List(item) => Wanted::List(Box::new(deeper(item))),
+            TypeKind::Shape(fields) => Wanted::Shape(
+                (fields.iter())
+                    .map(|field| WantedField {
+                        name: field.name.name.clone(),
+                        optional: field.optional,
+                        wanted: deeper(&field.ty),
+                    })
+                    .collect(),
+            ),
+            TypeKind::Union(members) => {
+                let members: Vec<Wanted> = members.iter().map(deeper).collect();
+                if members.contains(&Wanted::Any) { Wanted::Any } else { Wanted::Union(members) }
+            }
+            TypeKind::Function { .. } => Wanted::Any,
+            TypeKind::Str(text) => Wanted::Str(text.clone()),
+            TypeKind::Int(number) => Wanted::Int(*number),
+        }
+    }
+}
+
+/// Pipelines do not say of what types their parameters are; of a few it is known.
+fn pipeline_param(name: &str) -> Json {
+    match name {
+        "task" | "project" => json!({ "type": "string" }),
+        _ => json!({}),
+    }
+}
+
+fn union(members: &[Type], schema: impl Fn(&Type) -> Json) -> Json {
+    let literals: Option<Vec<Json>> = (members.iter())
+        .map(|member| match &member.kind {
+            TypeKind::Str(text) => Some(json!(&**text)),
+            TypeKind::Int(number) => Some(json!(number)),
+            _ => None,
+        })
+        .collect();
+    match literals {
+        Some(literals) => json!({ "enum": literals }),
+        None => json!({ "anyOf": members.iter().map(schema).collect::<Vec<_>>() }),
+    }
+}
+
+/// The parameters of the pipeline that runs: of this one, or of the one that a file runs by itself. None where there is
+/// no such pipeline.
+pub fn pipeline_params(text: &str, pipeline: Option<&str>) -> Option<Vec<String>> {
+    let parsed = crate::syntax::parse(text);
+    let all: Vec<&Pipeline> = (parsed.module.body.iter())
+        .filter_map(|stmt| match &stmt.kind {
+            StmtKind::Decl(Decl { kind: DeclKind::Pipeline(pipeline), .. }) => Some(pipeline),
+            _ => None,
+        })
+        .collect();
+    let named = |name: &str| all.iter().copied().find(|pipeline| &*pipeline.name.name == name);
+    let chosen = match pipeline {
+        Some(name) => named(name)?,
+        None => named("default").or_else(|| all.first().copied())?,
+    };
+    Some(chosen.params.iter().map(|param| param.name.to_string()).collect())
+}
