@@ -13,6 +13,7 @@ mod target;
 mod task;
 mod tasks;
 mod tools;
+mod waitpoints;
 
 use std::ffi::OsString;
 
@@ -31,6 +32,7 @@ pub use target::TargetArgs;
 pub use task::TaskArgs;
 pub use tasks::{AnswerArgs, TaskList, TasksCommand, UndoArgs};
 pub use tools::{ConformanceArgs, DoctorArgs, TestCommand};
+pub use waitpoints::{WaitpointArgs, WaitpointsCommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 a task waits for an answer, 10 and 20 of \
                           `policy check` (ask, deny), 70 internal, 130 interrupted. `harn explain CODE` says more about any code.";
@@ -124,6 +126,11 @@ pub enum Command {
     Tasks {
         #[command(subcommand)]
         command: TasksCommand,
+    },
+    /// List, show, complete and cancel what scripts wait for.
+    Waitpoints {
+        #[command(subcommand)]
+        command: WaitpointsCommand,
     },
     /// List, show, close, fork and watch sessions.
     Sessions {

@@ -77,9 +77,11 @@ impl Config {
         for (name, value) in document.get_ref() {
             match name.get_ref().as_ref() {
                 "permissions" | "llm" | "providers" | "models" => {}
+                // Read by whoever runs scripts.
+                "package" | "exports" | "skills" | "skill" => {}
                 "budget" => config.budget = budget(value).map_err(|(at, what)| wrong(at, what))?,
                 other => config.warnings.push(format!(
-                    "{}, line {}: `{other}` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]] and [[models]]",
+                    "{}, line {}: `{other}` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]], [[models]], [package], [exports], [skills] and [[skill.source]]",
                     file.display(),
                     line(text, name.span().start)
                 )),
@@ -219,7 +221,7 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "harn.toml, line 1: `theme` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]] and [[models]]"
+                "harn.toml, line 1: `theme` is unknown and ignored; known are [permissions], [budget], [llm], [[providers]], [[models]], [package], [exports], [skills] and [[skill.source]]"
             ]
         );
     }

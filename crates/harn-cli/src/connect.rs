@@ -13,7 +13,6 @@ use harn_serve::ServeOptions;
 use crate::args::TargetArgs;
 use crate::host::{Host, Place};
 use crate::problem::Problem;
-use crate::wiring::environment;
 
 /// How long another short-lived command may keep the data directory before we give up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -124,11 +123,7 @@ async fn host(target: &TargetArgs, stay: Stay) -> Result<Connection> {
         max_log_bytes: None,
     };
     let mut host = Host::open(place).await?;
-    let options = ServeOptions {
-        public_url: "http://localhost".into(),
-        provider_catalog: host.config.catalog.export_for(&environment),
-        ..ServeOptions::default()
-    };
+    let options = ServeOptions { public_url: "http://localhost".into(), ..ServeOptions::default() };
     // Without a socket, this command still works.
     if stay == Stay::Long
         && let Err(error) = host.listen_locally(&options, None)

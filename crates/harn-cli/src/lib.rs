@@ -59,6 +59,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Check(args) => commands::script::check(&args),
         Command::Fmt(args) => commands::script::format(&args),
         Command::Tasks { command } => commands::tasks::run(command),
+        Command::Waitpoints { command } => commands::waitpoints::run(command),
         Command::Sessions { command } => commands::sessions::run(command),
         Command::Workspaces { command } => commands::workspaces::run(command),
         Command::Connect { command } => commands::secrets::run(command),

@@ -133,6 +133,14 @@ fn refusal_hint(code: &str, details: &serde_json::Value, request_id: Option<&str
         ("unauthenticated", ..) => Some(
             "give a current key with --api-key or HARN_API_KEY; `harn keys create NAME` makes one".into(),
         ),
+        ("permission_denied", ..) if details["reviewers"].is_array() => {
+            let reviewers = details["reviewers"].as_array().into_iter().flatten();
+            let reviewers: Vec<&str> = reviewers.filter_map(serde_json::Value::as_str).collect();
+            let reviewers = reviewers.join(", ");
+            Some(format!(
+                "only {reviewers} can answer, each with a key of their own: --url URL --api-key KEY"
+            ))
+        }
         ("permission_denied", Some(scope), _) => {
             Some(format!("use a key with the scope {scope}: `harn keys create NAME --scope {scope}`"))
         }

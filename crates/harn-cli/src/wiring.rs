@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use futures::future::BoxFuture;
 use harn_core::Workspace;
 use harn_core::chat::ModelRef;
 use harn_engine::guard::GuardCommand;
@@ -13,8 +14,9 @@ use harn_harness::{Harness, HarnessProjection};
 use harn_log::owner::OwnerLock;
 use harn_log::sqlite::{self, SqliteLog};
 use harn_model::catalog::{Because, Catalog, DefaultModel, MODEL_VARIABLE, Resolved};
+use harn_model::discover::Checked;
 use harn_model::{
-    CatalogSource, Model, ModelSource, Models, OfflineModel, Recording, RecordingModel, Redact,
+    CatalogSource, CatalogView, Model, ModelSource, Models, OfflineModel, Recording, RecordingModel, Redact,
     ScriptedModel, Transport, TransportOptions,
 };
 
@@ -91,6 +93,14 @@ impl ModelSource for Recorded {
     fn connect(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
         let model = self.source.connect(reference)?;
         Some(Arc::new(RecordingModel::new(model, Arc::clone(&self.recording))))
+    }
+
+    fn catalog(&self) -> Option<CatalogView<'_>> {
+        self.source.catalog()
+    }
+
+    fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
+        self.source.check(provider)
     }
 }
 
@@ -171,6 +181,7 @@ pub async fn start_with(setup: Setup, config: &Config) -> Result<Running> {
     let fallbacks = config.catalog.fallbacks_for(&environment)?;
     engine.fallbacks = fallbacks.iter().map(Resolved::reference).collect();
     engine.fallback_on = config.catalog.fallback_on();
+    engine.catalog = config.catalog.export_for(&environment);
     let engine = Engine::new(engine);
     let mut options = harn_harness::Options::new(root);
     options.allowed_roots = allowed_roots;

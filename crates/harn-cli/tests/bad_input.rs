@@ -158,6 +158,7 @@ async fn version_and_key_are_wanted_everywhere() {
 /// What a stranger may try to read.
 const READS: &str = "
     workspaces/{workspace} workspaces/{workspace}/files
+    workspaces/{workspace}/waitpoints workspaces/{workspace}/waitpoints/w permission-requests/{request}
     sessions/{session} sessions/{session}/messages sessions/{session}/tasks sessions/{session}/branches
     sessions/{session}/events sessions/{session}/events/stream
     tasks/{task} tasks/{task}/events tasks/{task}/stream tasks/{task}/permission-requests
@@ -179,6 +180,8 @@ const WRITES: &[(&str, &str)] = &[
     ("tasks/{task}/cancel", "{}"),
     ("tasks/{task}/messages", r#"{"kind": "input", "message": INPUT}"#),
     ("permission-requests/{request}/respond", r#"{"answer": "x"}"#),
+    ("workspaces/{workspace}/waitpoints/w/complete", "{}"),
+    ("workspaces/{workspace}/waitpoints/w/cancel", "{}"),
     (
         "artifacts",
         r#"{"kind": "log", "mime_type": "x/y", "visibility": "public", "workspace_id": "{workspace}"}"#,

@@ -154,7 +154,7 @@ async fn a_run_ends_when_its_time_is_up() {
     let task = ended(&running.harness, &task.id).await;
     let failure = task.failure.unwrap();
     assert_eq!((task.status, failure.code.as_str()), (TaskStatus::Failed, "budget_exhausted"));
-    assert_eq!(failure.message, "The task took longer than the 1 seconds of its budget.");
+    assert_eq!(failure.message, "The run took longer than the 1 seconds of its budget.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -91,7 +91,7 @@ async fn core_lists_answer_with_the_list_envelope() {
 #[tokio::test]
 async fn lists_of_later_work_are_empty_or_not_implemented() {
     let s = started();
-    for path in ["/v1/connectors", "/v1/skills", "/v1/quotas", "/v1/memories", "/v1/vaults"] {
+    for path in ["/v1/connectors", "/v1/quotas", "/v1/memories", "/v1/vaults"] {
         let answer = s.api.get(path).await;
         match answer.status {
             200 => assert_eq!(answer.body["object"], "list"),
@@ -354,7 +354,9 @@ async fn a_retry_gives_the_first_answer_and_another_body_is_refused() {
     assert_eq!(tasks["data"].as_array().unwrap().len(), 1);
     let task = id(&tasks["data"][0]);
     until_task(&s.api, &task, "task.auth_required").await;
-    let request = id(&requests(&s.api, &task).await[0]);
+    let listed = requests(&s.api, &task).await.remove(0);
+    let request = id(&listed);
+    assert_eq!(s.api.get(&format!("/v1/permission-requests/{request}")).await.expect(200), listed);
     let answer = format!("/v1/permission-requests/{request}/respond");
     repeats(&s.api, &answer, json!({ "approved": true }), json!({ "approved": false })).await;
     let waiting = id(&submit(&s.api, &support::http::session(&s.api).await, "ask What?").await);
@@ -455,7 +457,9 @@ async fn a_key_does_only_what_its_scopes_allow() {
         (reader.get("/v1/artifacts").await, "artifacts:read"),
         (reader.post("/v1/artifacts", artifact()).await, "artifacts:write"),
         (reader.get("/v1/permission-requests").await, "approvals:read"),
+        (reader.get("/v1/permission-requests/request_x").await, "approvals:read"),
         (reader.get("/v1/personas").await, "personas:read"),
+        (reader.get("/v1/skills").await, "skills:read"),
         (reader.get("/v1/workspaces").await, "workspaces:read"),
     ] {
         refused(&answer, 403, "permission_denied");

@@ -191,10 +191,11 @@ async fn tell_all(folder: &Path) -> Vec<Value> {
     }
 }
 
-/// A script that prints something and tells of a plan.
+/// A script that prints something, waits for a moment, and tells of a plan.
 async fn run_a_script(harness: &harn_harness::Harness, folder: &Path, workspace: &harn_core::WorkspaceId) {
-    let text =
-        "println(\"at work\")\n({text: \"Done.\", events: [{sessionUpdate: \"plan\", entries: []}]})\n";
+    let text = "println(\"at work\")\n\
+                let signal = spawn { sleep(50)\nwaitpoint_complete(\"gate\", 1) }\nwaitpoint_wait(\"gate\")\nawait(signal)\n\
+                ({text: \"Done.\", events: [{sessionUpdate: \"plan\", entries: []}]})\n";
     std::fs::write(folder.join("work/a.harn"), text).unwrap();
     let create = request(json!({ "workspace_id": workspace }));
     let session = harness.create_session(&alice(), create).await.unwrap().id;

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use harn_core::chat::ModelRef;
-use harn_core::ports::{Export, RunError, RunExit, RunPort, Runner, ScriptChoice, Setting};
+use harn_core::ports::{
+    Directory, Export, RunError, RunExit, RunPort, Runner, ScriptChoice, Setting, SkillFile,
+};
 use harn_core::run::{Image, ScriptImage};
 use harn_core::tool::ToolSpec;
 use harn_core::{
@@ -38,6 +40,24 @@ struct Scripts {
     engine: Engine,
 }
 
+impl Directory for Scripts {
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        self.engine.tools()
+    }
+
+    fn catalog(&self) -> Value {
+        self.engine.catalog()
+    }
+
+    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String> {
+        self.engine.exports(root, choice)
+    }
+
+    fn skill_files(&self, root: &str) -> Result<Vec<SkillFile>, String> {
+        self.engine.skill_files(root)
+    }
+}
+
 #[async_trait]
 impl Runner for Scripts {
     fn image(&self, setting: &Setting<'_>) -> Result<Image, String> {
@@ -52,10 +72,6 @@ impl Runner for Scripts {
         self.engine.resolve(selector)
     }
 
-    fn tools(&self) -> Arc<[ToolSpec]> {
-        self.engine.tools()
-    }
-
     fn calls(&self) -> Arc<[ToolSpec]> {
         self.engine.calls()
     }
@@ -64,8 +80,8 @@ impl Runner for Scripts {
         self.engine.script(root, choice)
     }
 
-    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String> {
-        self.engine.exports(root, choice)
+    fn fits(&self, script: &ScriptImage, input: &[Part]) -> Result<(), String> {
+        self.engine.fits(script, input)
     }
 
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit {
@@ -254,6 +270,26 @@ async fn the_first_denial_denies_and_an_escalation_is_accepted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_shows_whatever_the_script_brings_and_keeps_what_was_said() {
+    let (_folder, world) = world().await;
+    let script = r#"return request_approval("go?", {
+        evidence: ["notes.md", {kind: "workspace_path", ref: "a.txt"}, 5], args: "all of it",
+        capabilities_requested: [1], principal: 7
+    })"#;
+    let task = world.submit(script).await;
+    let asked = world.asked(&task).await;
+    let shown = &asked.request["approval_request"];
+    let evidence = |kind: &str, of: &str| json!({ "kind": kind, "ref": of, "metadata": {} });
+    let wanted =
+        [evidence("reference", "notes.md"), evidence("workspace_path", "a.txt"), evidence("reference", "5")];
+    assert_eq!(shown["evidence_refs"], json!(wanted));
+    assert_eq!((&shown["args"], &shown["principal"]), (&json!({ "detail": "all of it" }), &json!("7")));
+    let yes = json!({ "approved": true, "reason": "it is tested" });
+    assert_eq!(world.vote("bob", &asked, yes).await, Ok(RequestStatus::Approved));
+    assert_eq!(world.result(&task).await["reason"], "it is tested");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadline_settles_what_nobody_answered() {
     let (_folder, world) = world().await;
     let question = r#"__ask({kind: "question", prompt: "Which?", default: "red", timeout: 1m})"#;
@@ -268,7 +304,7 @@ async fn a_deadline_settles_what_nobody_answered() {
     let task = world.submit(&format!("__emit(\"update\", nil)\n{wait}")).await;
     assert!(world.until(&task, async |world| world.told(&task).await).await);
     world.clock.0.store(200_000, Ordering::SeqCst);
-    assert_eq!(world.result(&task).await["status"], "timeout");
+    assert_eq!(world.result(&task).await["status"], "timed_out");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -322,9 +358,22 @@ async fn runs_and_people_meet_at_waitpoints() {
     assert!(world.until(&waits, async |world| world.told(&waits).await).await);
     assert_eq!(world.task(&waits).await.status, TaskStatus::Working, "no person is waited for");
     let (harness, workspace) = (&world.harness, &world.workspace.id);
-    let absent = harness.complete_waitpoint(&alice(), workspace.clone(), "c".into(), json!(0)).await;
-    assert_eq!(absent.unwrap_err().code, Code::ResourceNotFound);
-    harness.complete_waitpoint(&alice(), workspace.clone(), "b".into(), json!(2)).await.unwrap();
+    let complete = async |id: &str, value: i32| {
+        let request = request(json!({ "value": value }));
+        let done = harness.complete_waitpoint(&alice(), workspace.clone(), id.into(), request).await;
+        done.map_err(|error| error.to_string())
+    };
+    let cancel = async |id: &str| {
+        let done = harness.cancel_waitpoint(&alice(), workspace.clone(), id.into(), Default::default()).await;
+        done.map_err(|error| error.to_string())
+    };
+    assert_eq!(complete("c", 0).await.unwrap_err(), "No waitpoint `c` is visible to you.");
+    let done = complete("b", 2).await.unwrap();
+    assert_eq!((done.settled_by.as_deref(), done.task_ids), (Some("alice"), vec![waits.clone()]));
+    assert_eq!(complete("b", 2).await.unwrap().settled_at, done.settled_at, "nothing has changed");
+    let conflict = complete("b", 3).await.unwrap_err();
+    assert_eq!(conflict, "Waitpoint `b` was completed by `alice` already with another value.");
+    assert_eq!(cancel("b").await.unwrap_err(), "Waitpoint `b` was completed by `alice` already.");
     let over = world.result(&waits).await;
     assert_eq!(over["status"], "completed", "{over}");
     let values: Vec<&Value> =

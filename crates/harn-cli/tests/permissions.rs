@@ -161,6 +161,7 @@ async fn the_policy_document_and_added_rules_hold_at_once_and_after_a_restart() 
     let yes = || request(json!({ "approved": true }));
     let refused = running.harness.respond(&alice(), asked.clone(), yes()).await.unwrap_err();
     assert_eq!(refused.message, "You are not among the reviewers of this request.");
+    assert_eq!(refused.details["reviewers"], json!(["bob"]));
     running.harness.respond(&Call::new(Actor::owner("bob")), asked, yes()).await.unwrap();
 }
 

@@ -313,3 +313,55 @@ fn what_a_task_did_is_taken_back_and_what_was_changed_since_is_left() {
     assert_eq!(stage.read("c.txt").as_deref(), Some("keep me\n"));
     assert_eq!(stage.read("d.txt").as_deref(), Some("edited by hand\n"));
 }
+
+/// A script that writes a file, which a rule asks about.
+fn careful(script: &str) -> Stage {
+    let rules = "[[permissions.rules]]\nid = \"careful\"\nask = { tool = \"write_file\" }\n";
+    Stage::playing(&[]).with_file("harn.toml", rules).with_file("a.harn", script)
+}
+
+#[test]
+fn a_run_that_leaves_nothing_behind_asks_the_person_at_the_terminal() {
+    let stage = careful("let name = read_line()\nwrite_file(\"out.txt\", name)\nprintln(\"written\")\n");
+    let mut terminal = stage.terminal(&["run", "a.harn"], &[]);
+    terminal.type_line("Ada");
+    terminal.wait_to_type("[y] yes  [n] no  [?] more");
+    assert_eq!(stage.read("out.txt"), None);
+    // What cannot be kept cannot be remembered.
+    terminal.type_line("s");
+    terminal.wait_to_type("Type y, n or ?, then Enter.");
+    terminal.type_line("y");
+    let end = terminal.finish();
+    assert!(
+        end.screen.contains("? May this happen? write out.txt") && end.screen.contains("written"),
+        "{}",
+        end.screen
+    );
+    assert_eq!((end.code, stage.read("out.txt").as_deref()), (0, Some("Ada")));
+    assert!(!stage.work().join(".harn").exists());
+}
+
+#[test]
+fn what_the_person_does_not_want_fails_with_the_reason_and_ctrl_c_ends_the_run() {
+    let stage = careful("println(try { write_file(\"out.txt\", \"x\") } catch (e) { e })\n");
+    let mut terminal = stage.terminal(&["run", "a.harn"], &[]);
+    terminal.wait_to_type("[?] more");
+    terminal.type_line("n not in this folder");
+    let end = terminal.finish();
+    assert!(end.screen.contains("not in this folder") && end.code == 0, "{}", end.screen);
+    let mut terminal = stage.terminal(&["run", "a.harn"], &[]);
+    terminal.wait_to_type("[?] more");
+    terminal.press("\u{3}");
+    assert_eq!(terminal.finish().code, 130);
+    assert_eq!(stage.read("out.txt"), None);
+}
+
+#[test]
+fn code_of_the_command_line_can_ask_the_person_at_the_terminal() {
+    let stage = Stage::playing(&[]);
+    let code = "println(\"hello \" + ask_user(\"Who is there?\"))";
+    let mut terminal = stage.terminal(&["run", "-e", code], &[]);
+    terminal.wait_to_type("Who is there?");
+    terminal.type_line("Ada");
+    assert!(terminal.finish().screen.contains("hello Ada"));
+}

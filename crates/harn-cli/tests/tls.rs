@@ -155,6 +155,24 @@ fn the_command_line_speaks_tls_and_says_what_it_does_not_trust() {
     assert!(told(&[&list[..], &["--ca", "text.pem"]].concat()).contains("it holds no certificate"));
 }
 
+/// Sockets of scripts, whose beginning is a request: the server has none, and says so over TLS.
+#[test]
+fn sockets_of_scripts_speak_tls_and_trust_the_ca_file() {
+    let certificates = Certificates::new();
+    let server = certificates.start("127.0.0.1:0");
+    let script = format!("websocket_connect(\"wss://{}/\")\n", server.address());
+    std::fs::write(certificates.path().join("socket.harn"), script).unwrap();
+    let told = |ca_file: &str| {
+        let mut command = Command::new(HARN);
+        command.args(["run", "socket.harn"]).current_dir(certificates.path()).env("HARN_CA_FILE", ca_file);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let trusted = told("ca.pem");
+    assert!(trusted.contains("the server did not agree to it, but answered with HTTP 4"), "{trusted}");
+    let unknown = told("");
+    assert!(unknown.contains("certificate"), "{unknown}");
+}
+
 #[tokio::test]
 async fn plain_http_on_the_tls_port_is_told_to_use_https() {
     let certificates = Certificates::new();

@@ -212,7 +212,8 @@ impl Said {
     }
 }
 
-fn text_of(value: &Value) -> String {
+/// A text as it is, and anything else as it is written in JSON.
+pub fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -7,7 +7,7 @@ use crate::decision::{
     Decision, DecisionContext, DecisionTag, EffectKind, MatchedRule, RiskLabel, RuleSource, Verdict,
 };
 use crate::price::Prices;
-use crate::resource::AutonomyTier;
+use crate::resource::{AutonomyTier, Failure};
 use crate::tool::{SideEffect, ToolKind};
 
 /// What a run may spend, with all that it starts. None is no limit.
@@ -31,6 +31,14 @@ impl Budget {
             micro_usd: least(self.micro_usd, other.micro_usd),
             seconds: least(self.seconds, other.seconds),
         }
+    }
+
+    /// The end of a run that has taken longer than it may.
+    pub fn out_of_time(seconds: u64) -> Failure {
+        Failure::new(
+            "budget_exhausted",
+            format!("The run took longer than the {seconds} seconds of its budget."),
+        )
     }
 
     /// Why a model call may not set so much aside, beside what is spent or set aside already. `whose` begins the

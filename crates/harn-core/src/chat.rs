@@ -190,9 +190,6 @@ pub struct ModelAnswer {
     pub partial_calls: Vec<PartialCall>,
     pub stop: StopReason,
     pub usage: Usage,
-    /// The text as it came, where the call asked for that.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pieces: Vec<String>,
     /// Kept for programs that name models themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<AnsweredBy>,
@@ -219,7 +216,6 @@ impl ModelAnswer {
             partial_calls: Vec::new(),
             stop,
             usage: Usage::default(),
-            pieces: Vec::new(),
             answered_by: None,
         }
     }

@@ -26,6 +26,8 @@ pub enum RuleSource {
     Builtin,
     /// The autonomy tier of the run.
     Tier,
+    /// What the command that started the run says: `--allow`, `--deny`.
+    CommandLine,
     /// `[[permissions.rules]]` of `harn.toml`.
     Rules,
     /// `auto_approve`, `auto_deny`, `require_approval`, `write_path_allowlist`.

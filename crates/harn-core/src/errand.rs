@@ -196,7 +196,7 @@ impl Wait {
     }
 
     pub fn timed_out(waitpoints: &[Waitpoint]) -> Value {
-        told("timeout", waitpoints)
+        told("timed_out", waitpoints)
     }
 }
 
@@ -205,7 +205,7 @@ fn told(status: &str, waitpoints: &[Waitpoint]) -> Value {
     json!({ "status": status, "waitpoints": waitpoints, "value": first.map(|waitpoint| &waitpoint.value) })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitpointStatus {
     Open,

@@ -98,6 +98,8 @@ event_kinds! {
     InboxDelivered = "vendor.harn.inbox_delivered", "Messages that had been waiting in the inbox reached the run.";
     QuestionAsked = "vendor.harn.question_asked", "A run asked people: a question, an approval, dual control or an escalation; carries the request.";
     ScriptUpdate = "vendor.harn.script_update", "A script told whoever watches: progress, a plan, skills, a compaction.";
+    WaitpointAwaited = "vendor.harn.waitpoint_awaited", "A script waits for waitpoints that others complete or cancel.";
+    WaitpointSettled = "vendor.harn.waitpoint_settled", "A waitpoint was completed or cancelled, by a script or from outside.";
     TaskUndone = "vendor.harn.task_undone", "What a task did to files was put back, as far as that was possible.";
     PermissionPolicyChanged = "vendor.harn.permission_policy_changed", "Somebody put another permission policy.";
     PermissionRuleAdded = "vendor.harn.permission_rule_added", "A permission rule was added, or an answer remembered.";

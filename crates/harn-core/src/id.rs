@@ -74,3 +74,10 @@ ids! {
     /// An API key's public name; the secret itself is never stored.
     KeyId = "key";
 }
+
+impl TaskId {
+    /// One trace per task, derived from its id.
+    pub fn trace_id(&self) -> String {
+        crate::hash::Sha256Hash::of(self.as_str().as_bytes()).to_string()[..32].to_owned()
+    }
+}

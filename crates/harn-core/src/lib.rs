@@ -15,6 +15,7 @@ pub mod event;
 pub mod hash;
 pub mod id;
 pub mod message;
+pub mod narrowing;
 pub mod ports;
 pub mod price;
 pub mod resource;

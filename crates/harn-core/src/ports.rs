@@ -1,6 +1,7 @@
 //! The traits between the harness, which owns what a task is, and the engine, which knows how to run one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -8,14 +9,14 @@ use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::chat::{ModelRef, Thinking};
-use crate::decision::EffectKind;
+use crate::decision::{Access, EffectKind, PathFact};
 use crate::errand::Query;
 use crate::run::{
     Answer, Change, Completion, Decision, EffectKey, Entry, Image, Node, Reply, Request, RunRecord,
-    ScriptImage, Seam,
+    ScriptImage, ScriptLimits, Seam, Verdict,
 };
 use crate::tool::{ToolCall, ToolSpec};
-use crate::{Artifact, ArtifactId, AutonomyTier, Error, Persona, Result};
+use crate::{Artifact, ArtifactId, AutonomyTier, Error, Part, Persona, Result};
 
 /// Why a run's commit was refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +47,16 @@ pub trait RunPort: Send + Sync {
     /// The content of such an artifact; none as well where nothing was uploaded. It can be large: look at the record
     /// first.
     async fn artifact(&self, id: &ArtifactId) -> Result<Option<bytes::Bytes>, RunError>;
-    /// Whether policy lets the run read a file of its workspace, for tools that look at many.
-    fn may_read(&self, path: &str) -> bool;
+    /// What policy says to a tool or call that comes upon a path, for those that look at many.
+    fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict;
     /// Whether a `TakeInbox` at this seam would deliver anything now.
     async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError>;
-    /// Answers to this run's requests that are in the journal, in order.
+    /// How long a run that waits only for people, or for a time that is far away, stays in memory: whoever answers at
+    /// once spares it the way through its journal.
+    fn lingers(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// Answers to this run's requests that came after the journal was loaded and after the last call, in order.
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError>;
     /// Answers what waits for somebody, where nothing waits durably.
     async fn answer_here(&self, _key: &EffectKey, _request: &Request) -> Completion {
@@ -105,6 +111,11 @@ pub struct Export {
     pub name: String,
     pub kind: ExportKind,
     pub description: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deprecated: bool,
+    /// The names of its parameters, in their order.
+    #[serde(default)]
+    pub params: Vec<String>,
     pub input_schema: Value,
     /// Null where nothing is said about it.
     pub output_schema: Value,
@@ -165,7 +176,12 @@ pub struct ScriptChoice {
     pub function: Option<String>,
     /// `argv`.
     pub args: Vec<String>,
+    /// Folders with skills, before all others.
+    pub skills: Vec<String>,
     pub reach: Reach,
+    pub limits: ScriptLimits,
+    /// A file that answers in the place of models.
+    pub llm_mock: Option<String>,
 }
 
 /// Where the files of a script may be.
@@ -178,21 +194,40 @@ pub enum Reach {
     Machine,
 }
 
+/// What there is to be used and called, whoever asks and over whatever protocol. Implemented by the engine.
+pub trait Directory: Send + Sync {
+    /// Every tool there is.
+    fn tools(&self) -> Arc<[ToolSpec]>;
+    /// Providers and their models: the provider catalog v2.
+    fn catalog(&self) -> Value;
+    /// What a script offers to others. Blocking. The error says what is wrong with it, and where.
+    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String>;
+    /// Skills in files, as a run in this folder finds them. Blocking.
+    fn skill_files(&self, root: &str) -> Result<Vec<SkillFile>, String>;
+}
+
+/// A skill that is written down in a file, for models to load.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct SkillFile {
+    pub name: String,
+    pub description: String,
+    /// Where it was found: `project`, `user` and the like.
+    pub layer: String,
+}
+
 /// Runs tasks. Implemented by the engine.
 #[async_trait]
-pub trait Runner: Send + Sync {
+pub trait Runner: Directory {
     /// What a new run would be started with. The error says which of the wanted models there is not, and what to do.
     fn image(&self, setting: &Setting<'_>) -> Result<Image, String>;
     /// A script as it is now, with all that it imports. Blocking. The error says what is wrong with it, and where.
     fn script(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<ScriptImage, String>;
-    /// What a script offers to others.
-    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String>;
+    /// Whether a script can be given what these parts of a message say. The error says what does not fit.
+    fn fits(&self, script: &ScriptImage, input: &[Part]) -> Result<(), String>;
     /// The model of runs that ask for none.
     fn model(&self) -> ModelRef;
     /// The model that a selector means. The error says what is wrong with it, with the nearest names.
     fn resolve(&self, selector: &str) -> Result<ModelRef, String>;
-    /// Every tool there is, for listings.
-    fn tools(&self) -> Arc<[ToolSpec]>;
     /// Everything that a script can ask of its host.
     fn calls(&self) -> Arc<[ToolSpec]>;
     async fn run(&self, port: Arc<dyn RunPort>) -> RunExit;
@@ -237,6 +272,39 @@ pub struct Located {
     /// Where it leads when that is outside.
     pub host_path: Option<String>,
     pub through_link: bool,
+}
+
+impl Located {
+    /// A path of the workspace that no link was followed to.
+    pub fn inside(path: impl Into<String>) -> Self {
+        Self { workspace_path: Some(path.into()), host_path: None, through_link: false }
+    }
+
+    /// What is below a folder, where there are no links on the way.
+    pub fn below(&self, path: &str) -> Self {
+        let longer = |folder: &String| match folder.as_str() {
+            "." => path.to_owned(),
+            folder => format!("{}/{path}", folder.trim_end_matches('/')),
+        };
+        let (workspace_path, host_path) = (self.workspace_path.as_ref(), self.host_path.as_ref());
+        Self {
+            workspace_path: workspace_path.map(longer),
+            host_path: host_path.map(longer),
+            through_link: self.through_link,
+        }
+    }
+
+    /// The fact that somebody reads this.
+    pub fn read(&self) -> PathFact {
+        let leads = self.workspace_path.as_ref().or(self.host_path.as_ref());
+        PathFact {
+            asked: leads.cloned().unwrap_or_default(),
+            access: Access::Read,
+            workspace_path: self.workspace_path.clone(),
+            host_path: self.host_path.clone(),
+            through_link: self.through_link,
+        }
+    }
 }
 
 /// What came of putting one path back.

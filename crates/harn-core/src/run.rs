@@ -15,6 +15,7 @@ pub use crate::decision::{Decision, Trust, Verdict};
 use crate::errand::Wait;
 use crate::hash::Sha256Hash;
 use crate::message::Message;
+use crate::narrowing::Narrowing;
 use crate::price::Prices;
 use crate::resource::{AutonomyTier, Failure};
 use crate::route::{ChosenBy, FallbackOn, Route};
@@ -329,6 +330,9 @@ pub struct Manifest {
     /// SHA-256 of the blob that holds a script's image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
+    /// Holds beside all rules, for as long as the run lasts.
+    #[serde(default, skip_serializing_if = "Narrowing::is_empty")]
+    pub narrowing: Narrowing,
 }
 
 impl Manifest {
@@ -374,6 +378,10 @@ pub struct ScriptImage {
     pub entry: String,
     /// Every source that it consists of, by name.
     pub sources: Vec<(String, String)>,
+    /// What it uses of the language itself: the standard modules, and its part of the prelude. A newer Harn goes on with
+    /// these.
+    #[serde(default)]
+    pub language: Vec<(String, String)>,
     /// What an import of a source means: the name of the source that imports, the path that it says, and the name of
     /// the source that is meant.
     pub imports: Vec<(String, String, String)>,
@@ -388,6 +396,34 @@ pub struct ScriptImage {
     /// `argv`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
+    #[serde(default, skip_serializing_if = "ScriptLimits::is_usual")]
+    pub limits: ScriptLimits,
+    /// Answers in the place of models: the name of the file that they stood in, and its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm_mock: Option<(String, String)>,
+    /// Folders with skills, before all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+}
+
+/// What a script may use, where it is not as usual. Zero is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScriptLimits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+}
+
+impl ScriptLimits {
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a person answered, as the run sees it.

@@ -14,8 +14,10 @@ pub struct Sampling {
     /// For the whole answer.
     pub timeout_ms: Option<u64>,
     pub tool_search: Option<ToolSearch>,
-    /// The answer keeps the pieces in which its text came.
-    pub keep_pieces: bool,
+    /// Nothing is marked for the provider's cache.
+    pub no_cache: bool,
+    /// The program reads the text while it comes, under this name.
+    pub stream: Option<Arc<str>>,
 }
 
 /// Whether the model calls tools.

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use harn_core::ask::{Ask, Asker, Settled};
+use harn_core::chat::{ModelRequest, Sampling};
 use harn_core::decision::{EffectKind, RuleSource};
 use harn_core::ports::RunError;
 use harn_core::run::{Answer, Completion, Decision, Effect, EffectKey, Entry, Plan, Request, Verdict};
@@ -18,6 +19,7 @@ use crate::driver::{After, Begun, Driver, Progress, Wait};
 use crate::perform::{denied, failed, failure_of, interrupted, tool_completion};
 use crate::tokens;
 use crate::tools::{Prepared, Reconciled, Tool};
+use crate::turns::Next;
 
 impl Driver<'_> {
     /// Takes an effect from wherever its entries end.
@@ -32,7 +34,7 @@ impl Driver<'_> {
             self.sleep_until(key, due);
             return Ok(());
         }
-        self.heard.insert(key.clone(), answers.len());
+        let heard = answers.len();
         let request = match self.settled(request, begun.as_ref()) {
             Ok(request) => request,
             Err(failure) => {
@@ -44,9 +46,13 @@ impl Driver<'_> {
             self.take_up(key, request, begun).await;
             return Ok(());
         }
+        if let Request::Model(ModelRequest { sampling: Sampling { stream: Some(stream), .. }, .. }) = &request
+        {
+            self.listen(&key, stream);
+        }
         if waits {
             // What comes after the approvals is the answer.
-            return match answers.pop().filter(|_| self.heard[&key] > asked) {
+            return match answers.pop().filter(|_| heard > asked) {
                 Some(answer) => self.heard_answer(key, request, Wait::Reply, answer).await,
                 None => {
                     self.waiting.insert(key, (request, Wait::Reply));
@@ -62,7 +68,7 @@ impl Driver<'_> {
             _ => Wait::Approval,
         };
         let wanted = if decision.action == Verdict::Ask && wait == Wait::Reply { 2 } else { 1 };
-        match answers.pop().filter(|_| self.heard[&key] >= wanted) {
+        match answers.pop().filter(|_| heard >= wanted) {
             Some(answer) => self.heard_answer(key, request, wait, answer).await?,
             None if wait == Wait::Reply => {
                 self.waiting.insert(key, (request, Wait::Reply));
@@ -150,6 +156,12 @@ impl Driver<'_> {
     /// An effect that was begun and has no completion: what may be done about it depends on its class.
     async fn take_up(&mut self, key: EffectKey, request: Request, begun: Begun) {
         let call = match &request {
+            // What the program has seen of an answer would not be the beginning of another one.
+            Request::Model(call) if call.sampling.stream.is_some() => {
+                let message = "Harn stopped while this answer was under way. It may have been paid for.";
+                let failure = Failure::new("interrupted", message);
+                return self.complete(key, Completion::model_failed(failure));
+            }
             // A lost model call is made again; the attempt shows that it may have been paid for twice.
             Request::Model(_) => return self.commit_it(key, request, begun.attempt + 1),
             Request::Tool(call) | Request::Call(call) => call,
@@ -222,15 +234,7 @@ impl Driver<'_> {
 
     /// Takes up what people have answered since the last time.
     pub(crate) async fn hear_answers(&mut self) -> Result<(), RunError> {
-        let mut seen = std::collections::HashMap::<EffectKey, usize>::new();
         for (key, answer) in self.port.answers().await? {
-            let nth = seen.entry(key.clone()).or_default();
-            *nth += 1;
-            let heard = self.heard.entry(key.clone()).or_default();
-            if *nth <= *heard {
-                continue;
-            }
-            *heard = *nth;
             if let Some((request, wait)) = self.waiting.remove(&key) {
                 self.heard_answer(key, request, wait, answer).await?;
             }
@@ -239,11 +243,23 @@ impl Driver<'_> {
     }
 
     /// An authorised call. Reads are performed at once; anything else is begun durably first.
-    async fn begin(&mut self, key: EffectKey, request: Request, args: Map<String, Value>, attempt: u32) {
+    pub(crate) async fn begin(
+        &mut self,
+        key: EffectKey,
+        request: Request,
+        args: Map<String, Value>,
+        attempt: u32,
+    ) {
+        let next = Next { key, request, args, attempt };
+        let next = match self.spec_of(&next.request).cloned() {
+            Some(spec) if spec.class == Class::Read => {
+                return self.perform(next.key, &next.request, next.args, None, None);
+            }
+            Some(spec) => self.turns.take(&spec, next),
+            None => Some(next),
+        };
+        let Some(Next { key, request, args, attempt }) = next else { return };
         let (Request::Tool(call) | Request::Call(call)) = &request else { return };
-        if self.spec_of(&request).is_some_and(|spec| spec.class == Class::Read) {
-            return self.perform(key, &request, args, None, None);
-        }
         let Some(tool) = self.executor(&request) else {
             return self.complete(key, unknown(call));
         };

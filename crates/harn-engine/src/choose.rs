@@ -3,9 +3,8 @@
 use harn_core::Failure;
 use harn_core::chat::{ModelRef, ModelRequest};
 use harn_core::price::Prices;
-use harn_core::run::Request;
+use harn_core::run::{Request, Trust};
 
-use crate::calls::Place;
 use crate::driver::{Begun, Driver};
 use crate::script;
 
@@ -24,7 +23,7 @@ impl Driver<'_> {
         if self.is_script() {
             call = self.completed(call, begun)?;
         }
-        if is_set(&self.ctx.place, DISABLED) && !self.is_recorded(&call.model) {
+        if self.are_models_disabled() && !self.is_recorded(&call.model) {
             let message = format!(
                 "LLM calls are disabled: {DISABLED} is set. Answer this one with llm_mock(), or unset the variable; \
                  for a test, `harn test --record` keeps the answer, and --network allows the call."
@@ -42,14 +41,15 @@ impl Driver<'_> {
             None => self.meant(&call.model).map_err(|why| Failure::new("not_found", why))?,
         };
         if call.max_output_tokens == 0 {
-            call.max_output_tokens = self.options.route(call.model.clone()).max_output_tokens;
+            call.max_output_tokens =
+                self.options.route(&self.ctx.models, call.model.clone()).max_output_tokens;
         }
         Ok(call)
     }
 
     /// The model that a script's words mean. The error has the nearest names.
     fn meant(&self, named: &ModelRef) -> Result<ModelRef, String> {
-        let models = &self.options.models;
+        let models = &self.ctx.models;
         let own = &self.manifest.model;
         match (named.provider.as_str(), named.model.as_str()) {
             // A run that was started without a model has the one that is configured.
@@ -68,7 +68,7 @@ impl Driver<'_> {
 
     /// The selector of the model that a provider is used with when nothing more is said.
     fn usual_of(&self, provider: &str) -> String {
-        let known = self.options.models.catalog().and_then(|view| view.catalog.provider(provider));
+        let known = self.ctx.models.catalog().and_then(|view| view.catalog.provider(provider));
         match known.and_then(|known| known.default_model.as_ref()) {
             Some(model) => format!("{provider}:{model}"),
             None => provider.to_owned(),
@@ -77,20 +77,19 @@ impl Driver<'_> {
 
     /// What a model costs. A run that was started with it keeps the prices of then.
     pub(crate) fn prices_of(&self, model: &ModelRef) -> Option<Prices> {
-        let recorded = self.manifest.prices_of(model);
+        let recorded = self.manifest.prices_of(model).filter(|_| self.options.models.mock().is_none());
         match self.is_script() {
-            true => recorded.or_else(|| self.options.models.get(model)?.card().prices),
+            true => recorded.or_else(|| self.ctx.models.get(model)?.card().prices),
             false => recorded,
         }
     }
 
-    fn is_recorded(&self, model: &ModelRef) -> bool {
-        self.options.models.get(model).is_some_and(|model| model.is_recorded())
+    fn are_models_disabled(&self) -> bool {
+        let value = self.ctx.place.variable(DISABLED, Trust::Own).unwrap_or_default();
+        !matches!(value.trim(), "" | "0" | "false")
     }
-}
 
-fn is_set(place: &Place, name: &str) -> bool {
-    let own = place.variables.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    let value = own.or_else(|| std::env::var(name).ok()).unwrap_or_default();
-    !matches!(value.trim(), "" | "0" | "false")
+    fn is_recorded(&self, model: &ModelRef) -> bool {
+        self.ctx.models.get(model).is_some_and(|model| model.is_recorded())
+    }
 }

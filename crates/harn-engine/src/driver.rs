@@ -19,16 +19,18 @@ use harn_core::run::{
 };
 use harn_core::tool::ToolSpec;
 use harn_core::{Clock, Failure, SystemClock, Timestamp};
+use harn_model::MadeAgain;
 use serde_json::{Map, Value};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentLoop};
-use crate::calls::Place;
+use crate::calls::{self, Pieces, Place};
 use crate::perform::{KeepInRun, Performed, Shape, SightOfRun, Told, call_model, call_tool};
 use crate::runner::EngineOptions;
 use crate::script;
 use crate::tools::{Prepared, ToolContext};
+use crate::turns::{Next, Turns};
 
 /// What a program that never waits has done is written down after so many entries.
 const MOST_AT_ONCE: usize = 256;
@@ -48,6 +50,11 @@ pub async fn run(options: &EngineOptions, port: Arc<dyn RunPort>) -> RunExit {
             return RunExit::Suspended;
         }
     };
+    let mocked = match script::mocked(options, &record) {
+        Ok(mocked) => mocked,
+        Err(failure) => return refuse(&*port, failure).await,
+    };
+    let options = mocked.as_ref().unwrap_or(options);
     let (program, place): (Box<dyn Program>, _) = match record.manifest.program.as_str() {
         script::PROGRAM if is_supported(&record.manifest) => match script::start(&record) {
             Ok((program, place)) => (Box::new(program), place),
@@ -143,6 +150,8 @@ pub(crate) struct Driver<'a> {
     pub(crate) ctx: ToolContext,
     pub(crate) progress: HashMap<EffectKey, Progress>,
     recorded: VecDeque<Recorded>,
+    /// What was begun before, in this order.
+    begun: Vec<EffectKey>,
     /// Bytes of output that the journal says were shown.
     shown: usize,
     is_busy: bool,
@@ -162,8 +171,9 @@ pub(crate) struct Driver<'a> {
     dropped: HashSet<EffectKey>,
     /// Effects that wait for a person.
     pub(crate) waiting: BTreeMap<EffectKey, (Request, Wait)>,
-    /// How many answers to each effect have been taken up.
-    pub(crate) heard: HashMap<EffectKey, usize>,
+    pub(crate) turns: Turns,
+    /// Calls of models whose answers the program reads while they come.
+    live: HashMap<EffectKey, Arc<Pieces>>,
 }
 
 /// What a person has to say.
@@ -182,14 +192,13 @@ impl<'a> Driver<'a> {
         place: Arc<Place>,
         cancel: CancellationToken,
     ) -> Self {
-        let Journal { progress, recorded, shown } = Journal::read(&record.journal);
+        let Journal { progress, recorded, begun, shown } = Journal::read(&record.journal);
         let root = record.manifest.root.as_ref().map(PathBuf::from);
         let trust = record.manifest.trust;
         Self {
             options,
             program,
             tools: Arc::clone(&record.tools),
-            manifest: record.manifest,
             ctx: ToolContext {
                 root,
                 guard: options.guard.clone(),
@@ -202,13 +211,16 @@ impl<'a> Driver<'a> {
                 is_kept: port.keeps_a_journal(),
                 place,
                 models: options.models.clone(),
+                model: record.manifest.model.clone(),
                 tools: record.tools,
                 host: options.host.clone(),
                 secrets: Arc::clone(&options.secrets),
                 open: Arc::default(),
             },
+            manifest: record.manifest,
             progress,
             recorded,
+            begun,
             shown,
             is_busy: false,
             interrupted: false,
@@ -220,7 +232,8 @@ impl<'a> Driver<'a> {
             timers: BTreeMap::new(),
             dropped: HashSet::new(),
             waiting: BTreeMap::new(),
-            heard: HashMap::new(),
+            turns: Turns::default(),
+            live: HashMap::new(),
             port,
         }
     }
@@ -231,16 +244,26 @@ impl<'a> Driver<'a> {
                 "This run was started by a version of Harn whose programs this one cannot continue.";
             return self.finish(failure_end("unsupported_program", message)).await;
         }
-        let open = match self.replay() {
+        let mut asked = HashMap::new();
+        let open = match self.replay(&mut asked) {
             Ok(Replayed::Open(open)) => open,
             Ok(Replayed::Ended(end)) => return self.finish(end).await,
             Err(message) => return self.finish(failure_end("journal_mismatch", &message)).await,
         };
+        self.go_on_mocked(&asked, &open);
         self.live(open).await
     }
 
-    /// Plays the journal to the program. What is left open afterwards has to be performed.
-    fn replay(&mut self) -> Result<Replayed, String> {
+    /// Answers of a file that were given before are not given again.
+    fn go_on_mocked(&self, asked: &HashMap<EffectKey, ModelRequest>, open: &[Effect]) {
+        let Some(mock) = self.options.models.mock() else { return };
+        let is_open = |key: &EffectKey| open.iter().any(|effect| effect.key == *key);
+        let again = |key: &EffectKey| if is_open(key) { MadeAgain::Yes } else { MadeAgain::No };
+        mock.go_on_after(self.begun.iter().filter_map(|key| Some((asked.get(key)?, again(key)))));
+    }
+
+    /// Plays the journal to the program. What is left open afterwards has to be performed. Notes what a file is asked.
+    fn replay(&mut self, asked: &mut HashMap<EffectKey, ModelRequest>) -> Result<Replayed, String> {
         let mut open: Vec<Effect> = Vec::new();
         let mut given_up: HashSet<EffectKey> = HashSet::new();
         let mut step = self.program.start();
@@ -258,6 +281,12 @@ impl<'a> Driver<'a> {
                     effects
                 }
             };
+            if self.options.models.mock().is_some() {
+                asked.extend(effects.iter().filter_map(|effect| match &effect.request {
+                    Request::Model(call) => Some((effect.key.clone(), call.clone())),
+                    _ => None,
+                }));
+            }
             open.extend(effects);
             open.retain(|effect| !dropped.contains(&effect.key));
             given_up.extend(dropped);
@@ -274,6 +303,7 @@ impl<'a> Driver<'a> {
             match open.iter().position(|effect| effect.key == key) {
                 Some(index) => {
                     open.remove(index);
+                    self.note(&completion);
                     step = self.program.resume(&key, &completion);
                 }
                 // Its commit came before the program gave it up.
@@ -292,6 +322,9 @@ impl<'a> Driver<'a> {
             for effect in std::mem::take(&mut fresh) {
                 self.admit(effect).await?;
             }
+            while let Some(Next { key, request, args, attempt }) = self.turns.ready() {
+                self.begin(key, request, args, attempt).await;
+            }
             let step = if std::mem::take(&mut self.interrupted) {
                 self.program.interrupt()
             } else if let Some((key, completion)) = self.delivered.pop_front() {
@@ -301,6 +334,7 @@ impl<'a> Driver<'a> {
                 continue;
             } else if let Some((key, performed)) = self.done.pop_front() {
                 let at = self.program.busy_at();
+                self.note(&performed.completion);
                 let step = self.program.resume(&key, &performed.completion);
                 self.batch.push((performed.entry(key, at), After::Nothing));
                 step
@@ -326,6 +360,16 @@ impl<'a> Driver<'a> {
             match self.after_step(step) {
                 Ok(effects) => fresh = effects,
                 Err(end) => return self.finish(*end).await,
+            }
+        }
+    }
+
+    /// A provider that the program has added is there for its later calls, after a restart too.
+    fn note(&mut self, completion: &Completion) {
+        if let Some(row) = calls::added_provider(completion) {
+            match self.ctx.models.with_provider(row) {
+                Ok(models) => self.ctx.models = models,
+                Err(why) => tracing::warn!(why, "a provider that a run has added is not there any more"),
             }
         }
     }
@@ -374,9 +418,11 @@ impl<'a> Driver<'a> {
         self.done.retain(|(other, _)| *other != key);
         self.waiting.remove(&key);
         self.timers.remove(&key);
+        let had_turn = self.turns.forget(&key);
+        self.fall_silent(&key);
         if let Some(abort) = self.aborts.remove(&key) {
             abort.abort();
-        } else if self.delivered.len() + self.done.len() + self.waiting.len() == known {
+        } else if !had_turn && self.delivered.len() + self.done.len() + self.waiting.len() == known {
             // It is about to be committed, and must not be performed then.
             self.dropped.insert(key.clone());
         }
@@ -445,9 +491,10 @@ impl<'a> Driver<'a> {
                 self.decided(key, Request::Model(request), &decision).await
             }
             (After::Model(key, request), _) => {
-                let (models, port) = (self.options.models.clone(), Arc::clone(&self.port));
+                let (models, port) = (self.ctx.models.clone(), Arc::clone(&self.port));
                 let told = self.is_script().then(|| Told { prices: self.prices_of(&request.model) });
-                self.spawn(key, async move { call_model(models, &*port, request, told).await.into() });
+                let live = self.live.get(&key).cloned();
+                self.spawn(key, async move { call_model(models, &*port, request, told, live).await.into() });
             }
             (After::Timer(key, request, _), Reply::Decided(decision)) => {
                 self.decided(key, request, &decision).await
@@ -502,9 +549,25 @@ impl<'a> Driver<'a> {
         });
     }
 
+    /// The program will read the answer to this while it comes.
+    pub(crate) fn listen(&mut self, key: &EffectKey, stream: &str) {
+        let pieces = Arc::new(Pieces::default());
+        self.ctx.open.put_shared(stream, Arc::clone(&pieces));
+        self.live.insert(key.clone(), pieces);
+    }
+
     pub(crate) fn complete(&mut self, key: EffectKey, performed: impl Into<Performed>) {
         self.timers.remove(&key);
+        self.turns.free(&key);
+        self.fall_silent(&key);
         self.done.push_back((key, performed.into()));
+    }
+
+    /// Whatever came of a call, nothing more is heard of it.
+    fn fall_silent(&mut self, key: &EffectKey) {
+        if let Some(pieces) = self.live.remove(key) {
+            pieces.end();
+        }
     }
 
     fn finished(&mut self, finished: Result<(EffectKey, Performed), tokio::task::JoinError>) {
@@ -535,15 +598,14 @@ impl<'a> Driver<'a> {
                 .await
                 .map(Some);
         }
-        if self.sleeps() {
-            return Ok(Some(RunExit::Parked));
-        }
+        let patience = if self.sleeps() { self.port.lingers() } else { Duration::MAX };
         let signal = tokio::select! {
             Some(finished) = self.running.join_next() => {
                 self.finished(finished);
                 return Ok(None);
             }
             signal = self.port.signal() => signal,
+            () = tokio::time::sleep(patience) => return Ok(Some(RunExit::Parked)),
         };
         self.heed(signal).await
     }
@@ -554,8 +616,9 @@ impl<'a> Driver<'a> {
         let soon = SystemClock.now().plus_millis(PARKS_AFTER_MS);
         let is_far = self.timers.values().all(|due| *due > soon);
         let only_timers = self.running.len() == self.timers.len() && is_far;
-        let may_park = self.timers.is_empty() || self.port.keeps_a_journal();
-        only_timers && may_park && self.ctx.background.is_empty() && self.ctx.open.is_empty()
+        // Nobody would wake a run that is kept nowhere.
+        let may_park = self.port.keeps_a_journal();
+        only_timers && may_park && self.ctx.background.is_empty() && self.ctx.open.may_go()
     }
 
     async fn heed(&mut self, signal: Signal) -> Result<Option<RunExit>, RunError> {
@@ -615,6 +678,7 @@ struct Recorded {
 struct Journal {
     progress: HashMap<EffectKey, Progress>,
     recorded: VecDeque<Recorded>,
+    begun: Vec<EffectKey>,
     /// Bytes of output that were shown.
     shown: usize,
 }
@@ -635,6 +699,9 @@ impl Journal {
             JournalEntry::Asked { key, .. } => self.of(key).asked += 1,
             JournalEntry::Answered { key, answer, .. } => self.of(key).answers.push(answer),
             JournalEntry::Begun { key, attempt, args, plan, .. } => {
+                if attempt == 1 {
+                    self.begun.push(key.clone());
+                }
                 self.of(key).begun = Some(Begun { attempt, args, plan });
             }
             JournalEntry::Timer { key, due, .. } => self.of(key).due = Some(due),

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use harn_core::chat::ModelRef;
 use harn_core::decision::{EffectKind, PathFact};
 use harn_core::errand::{Errand, Query};
-use harn_core::ports::{RunError, RunExit, RunPort, Signal, WorkspaceFiles};
+use harn_core::ports::{Located, RunError, RunExit, RunPort, Signal, WorkspaceFiles};
 use harn_core::price::Prices;
 use harn_core::route::ChosenBy;
 use harn_core::run::{
-    Answer, Completion, Decision, EffectKey, Entry, Limits, Manifest, Program, Reply, Request, RunEnd,
-    RunRecord, Seam, Shown, Spend, Trust, Verdict,
+    Answer, Budget, Completion, Decision, EffectKey, Entry, Limits, Manifest, Program, Reply, Request,
+    RunEnd, RunRecord, Seam, Shown, Spend, Trust, Verdict,
 };
 use harn_core::tool::{OwnTool, ToolCall, ToolSpec};
 use harn_core::{Artifact, ArtifactId, AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
@@ -25,7 +26,7 @@ use tokio::sync::Notify;
 use crate::calls::Place;
 use crate::fixture::Fixture;
 use crate::memory::Memory;
-use crate::people::{self, People};
+use crate::people::{self, Approvals, People};
 use crate::perform::failed;
 use crate::tools::ConfinedFiles;
 use crate::{EngineOptions, driver, script};
@@ -110,9 +111,17 @@ pub async fn run(options: &EngineOptions, setup: Setup, program: Box<dyn Program
         spending: Mutex::default(),
         end: Mutex::default(),
         memory: Memory::default(),
+        approvals: Approvals::default(),
     });
-    let exit = driver::drive(options, Arc::clone(&port) as Arc<dyn RunPort>, record, program, place).await;
-    debug_assert!(exit != RunExit::Parked, "an ephemeral run has nobody to wait for");
+    let run = driver::drive(options, Arc::clone(&port) as Arc<dyn RunPort>, record, program, place);
+    let exit = match port.setup.limits.budget.seconds {
+        None => run.await,
+        Some(seconds) => match tokio::time::timeout(Duration::from_secs(seconds), run).await {
+            Ok(exit) => exit,
+            Err(_) => return Some(RunEnd::failed(Budget::out_of_time(seconds))),
+        },
+    };
+    debug_assert!(exit != RunExit::Parked, "nobody would wake an ephemeral run");
     port.end.lock().take()
 }
 
@@ -137,6 +146,7 @@ fn record(options: &EngineOptions, setup: &Setup) -> RunRecord {
         mutation: None,
         trust: setup.trust,
         script: None,
+        narrowing: Default::default(),
     };
     RunRecord {
         task_id: TaskId::generate(),
@@ -159,6 +169,7 @@ struct Ephemeral {
     spending: Mutex<Spending>,
     end: Mutex<Option<RunEnd>>,
     memory: Memory,
+    approvals: Approvals,
 }
 
 /// What the run has spent, and what it has set aside for calls that are under way.
@@ -203,18 +214,50 @@ impl Ephemeral {
         args: &Map<String, Value>,
         own: Option<&OwnTool>,
     ) -> Decision {
-        let specs = if effect == EffectKind::Call { &self.calls } else { &self.tools };
-        let spec = own.map(|tool| &tool.spec).or_else(|| specs.iter().find(|spec| spec.name == name));
-        let spec =
-            spec.filter(|_| matches!(effect, EffectKind::Tool | EffectKind::Call | EffectKind::Question));
+        let spec = own.map(|tool| &tool.spec).or_else(|| self.spec_of(effect, name));
         let paths = spec.map(|spec| self.located(spec, args)).unwrap_or_default();
-        let subject = Subject {
+        let subject = Subject { model, ..self.subject(effect, name, spec, (args, &paths)) };
+        let mut decision = self.setup.policy.decide(&subject);
+        if let Some(policy) = own.and_then(|tool| ApprovalPolicy::of_script(&tool.policy)) {
+            decision = policy.narrow(decision, &subject);
+        }
+        if decision.action == Verdict::Ask && self.approvals.has(key) {
+            decision.action = Verdict::Allow;
+        }
+        if decision.action == Verdict::Ask && self.setup.people.is_none() {
+            decision.action = Verdict::Deny;
+            decision.reason = format!(
+                "{} Nobody is there to be asked: run it at a terminal or with --durable, or allow it in harn.toml.",
+                decision.reason
+            );
+        }
+        self.setup.witness.asked(key, &decision);
+        decision
+    }
+
+    fn spec_of(&self, effect: EffectKind, name: &str) -> Option<&ToolSpec> {
+        let specs = match effect {
+            EffectKind::Call => &self.calls,
+            EffectKind::Tool | EffectKind::Question => &self.tools,
+            _ => return None,
+        };
+        specs.iter().find(|spec| spec.name == name)
+    }
+
+    fn subject<'a>(
+        &self,
+        effect: EffectKind,
+        name: &'a str,
+        spec: Option<&'a ToolSpec>,
+        (args, paths): (&'a Map<String, Value>, &'a [PathFact]),
+    ) -> Subject<'a> {
+        Subject {
             effect,
             name,
             spec,
             args,
-            model,
-            paths: &paths,
+            model: None,
+            paths,
             tier: AutonomyTier::ActAuto,
             persona: None,
             session: "",
@@ -222,20 +265,7 @@ impl Ephemeral {
             submitter: "",
             trust: self.setup.trust,
             now: SystemClock.now(),
-        };
-        let mut decision = self.setup.policy.decide(&subject);
-        if let Some(policy) = own.and_then(|tool| ApprovalPolicy::of_script(&tool.policy)) {
-            decision = policy.narrow(decision, &subject);
         }
-        if decision.action == Verdict::Ask {
-            decision.action = Verdict::Deny;
-            decision.reason = format!(
-                "{} Nobody is there to be asked: run it with --durable, or allow it.",
-                decision.reason
-            );
-        }
-        self.setup.witness.asked(key, &decision);
-        decision
     }
 
     fn located(&self, spec: &ToolSpec, args: &Map<String, Value>) -> Vec<PathFact> {
@@ -257,7 +287,21 @@ impl Ephemeral {
     fn gate(&self, key: &EffectKey, effect: EffectKind, name: &str, args: Value, open: Reply) -> Reply {
         let args = args.as_object().cloned().unwrap_or_default();
         let decision = self.judge(key, effect, name, &args);
-        if decision.action == Verdict::Allow { open } else { Reply::Decided(decision) }
+        match decision.action {
+            Verdict::Allow => open,
+            _ => self.decided(key, name, &args, decision),
+        }
+    }
+
+    /// A decision about an effect that is now to happen: where policy asks, a person is asked.
+    fn decided(&self, key: &EffectKey, name: &str, args: &Map<String, Value>, decision: Decision) -> Reply {
+        if decision.action == Verdict::Ask
+            && let Some(people) = &self.setup.people
+        {
+            let call = ToolCall { id: key.to_string(), name: name.to_owned(), args: args.clone() };
+            self.approvals.ask(Arc::clone(people), key, call, decision.clone());
+        }
+        Reply::Decided(decision)
     }
 
     /// Policy and budget decide about a call of a model.
@@ -272,7 +316,7 @@ impl Ephemeral {
         let args = args.as_object().cloned().unwrap_or_default();
         let decision = self.judge_of(Some(model), &key, EffectKind::Model, "model", &args, None);
         if decision.action != Verdict::Allow {
-            return Reply::Decided(decision);
+            return self.decided(&key, "model", &args, decision);
         }
         let mut spending = self.spending.lock();
         let budget = self.setup.limits.budget;
@@ -287,7 +331,8 @@ impl Ephemeral {
     fn reply(&self, entry: Entry) -> Result<Reply, RunError> {
         Ok(match entry {
             Entry::Requested { key, effect, call, .. } => {
-                Reply::Decided(self.judge(&key, effect, &call.name, &call.args))
+                let decision = self.judge(&key, effect, &call.name, &call.args);
+                self.decided(&key, &call.name, &call.args, decision)
             }
             Entry::Ask { key, ask } => {
                 let (name, args) = (ask.call.name.as_str(), Value::Object(ask.call.args.clone()));
@@ -297,7 +342,7 @@ impl Ephemeral {
                 let call = &tool.call;
                 let decision =
                     self.judge_of(None, &key, EffectKind::Tool, &call.name, &call.args, Some(&tool));
-                Reply::Decided(decision)
+                self.decided(&key, &call.name, &call.args, decision)
             }
             Entry::Errand { key, call } => self.errand(&key, &call),
             Entry::Timer { key, due } => {
@@ -328,7 +373,11 @@ impl Ephemeral {
                 }
                 Reply::Done
             }
-            Entry::Begun { .. } | Entry::Dropped { .. } => Reply::Done,
+            Entry::Dropped { key } => {
+                self.approvals.forget(&key);
+                Reply::Done
+            }
+            Entry::Begun { .. } => Reply::Done,
         })
     }
 
@@ -378,10 +427,11 @@ impl RunPort for Ephemeral {
         Ok(None)
     }
 
-    fn may_read(&self, path: &str) -> bool {
-        let args = json!({ "path": path }).as_object().cloned().unwrap_or_default();
-        let key = EffectKey::spelled("read_file");
-        self.judge(&key, EffectKind::Call, "read_file", &args).action == Verdict::Allow
+    fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict {
+        let fact = at.read();
+        let args = Map::from_iter([("path".to_owned(), fact.asked.as_str().into())]);
+        let spec = self.spec_of(effect, name);
+        self.setup.policy.verdict(&self.subject(effect, name, spec, (&args, &[fact])))
     }
 
     async fn inbox_waiting(&self, _: Seam) -> Result<bool, RunError> {
@@ -389,7 +439,7 @@ impl RunPort for Ephemeral {
     }
 
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {
-        Ok(Vec::new())
+        Ok(self.approvals.answers())
     }
 
     async fn answer_here(&self, _: &EffectKey, request: &Request) -> Completion {
@@ -418,6 +468,9 @@ impl RunPort for Ephemeral {
     }
 
     async fn signal(&self) -> Signal {
-        self.setup.interrupts.next().await
+        tokio::select! {
+            signal = self.setup.interrupts.next() => signal,
+            () = self.approvals.heard() => Signal::Answered,
+        }
     }
 }

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use crate::perform::failed;
 
 /// Calls that go on with what an earlier one opened, and those whose answer depends on the machine.
-const ALSO: [&str; 9] = [
+const ALSO: [&str; 10] = [
+    "llm_next",
     "http_read_piece",
     "http_close",
     "sse_next",

@@ -24,6 +24,7 @@ pub mod secrets;
 mod tokens;
 pub mod tools;
 mod transcript;
+mod turns;
 
 pub use driver::drive;
 pub use runner::{Engine, EngineOptions};

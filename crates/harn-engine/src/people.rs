@@ -1,12 +1,19 @@
 //! Who is asked by a run that leaves nothing behind.
 
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use harn_core::ask::{Ask, AskKind, Asker, Ballot, Record, Settled, fit};
-use harn_core::run::Completion;
-use harn_core::tool::ToolOutcome;
-use harn_core::{Clock, RequestId, SystemClock};
+use harn_core::run::{Answer, Completion, EffectKey};
+use harn_core::tool::{ToolCall, ToolOutcome};
+use harn_core::{Clock, Decision, RequestId, SystemClock};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::perform::{denied, tool_completion};
@@ -16,6 +23,9 @@ use crate::perform::{denied, tool_completion};
 pub trait People: Send + Sync {
     /// None when nobody answers any more.
     async fn ask(&self, ask: &Ask) -> Option<Said>;
+
+    /// Whether something may happen that policy wants a person to agree to.
+    async fn approve(&self, call: &ToolCall, decision: &Decision) -> Option<Said>;
 }
 
 /// What somebody said.
@@ -94,4 +104,63 @@ fn record(ask: &Ask, said: Said, verdict: Settled) -> Value {
         ballots: vec![Ballot { reviewer: by, approved, at: SystemClock.now() }],
     };
     record.value()
+}
+
+/// What policy has asked people about in a run, and what they said.
+#[derive(Default)]
+pub(crate) struct Approvals {
+    /// Goes on only while somebody waits for an answer.
+    asked: Mutex<Vec<(EffectKey, BoxFuture<'static, Answer>)>>,
+    answers: Mutex<Vec<(EffectKey, Answer)>>,
+    /// Effects that may happen, though policy still asks about them.
+    approved: Mutex<HashSet<EffectKey>>,
+}
+
+impl Approvals {
+    pub fn ask(&self, people: Arc<dyn People>, key: &EffectKey, call: ToolCall, decision: Decision) {
+        let asked = async move {
+            let said = people.approve(&call, &decision).await;
+            let reason = match &said {
+                Some(said) => said.reason.clone(),
+                None => Some(NOBODY.to_owned()),
+            };
+            let approved = said.is_some_and(|said| said.approved);
+            Answer { approved, args: None, reply: None, reason, record: None }
+        };
+        self.asked.lock().push((key.clone(), asked.boxed()));
+    }
+
+    /// The program does not want it any more.
+    pub fn forget(&self, key: &EffectKey) {
+        self.asked.lock().retain(|(other, _)| other != key);
+    }
+
+    /// Until somebody has said something.
+    pub async fn heard(&self) {
+        let (key, answer) = poll_fn(|cx| {
+            let mut asked = self.asked.lock();
+            let mut polled = asked.iter_mut().enumerate();
+            let heard = polled.find_map(|(at, (_, work))| match work.poll_unpin(cx) {
+                Poll::Ready(answer) => Some((at, answer)),
+                Poll::Pending => None,
+            });
+            match heard {
+                Some((at, answer)) => Poll::Ready((asked.remove(at).0, answer)),
+                None => Poll::Pending,
+            }
+        })
+        .await;
+        if answer.approved {
+            self.approved.lock().insert(key.clone());
+        }
+        self.answers.lock().push((key, answer));
+    }
+
+    pub fn answers(&self) -> Vec<(EffectKey, Answer)> {
+        self.answers.lock().clone()
+    }
+
+    pub fn has(&self, key: &EffectKey) -> bool {
+        self.approved.lock().contains(key)
+    }
 }

@@ -11,8 +11,9 @@ use bytes::Bytes;
 use futures::{FutureExt, TryStreamExt};
 use harn_core::Failure;
 use harn_core::chat::{AnsweredBy, ChatMessage, ModelAnswer, ModelRequest};
+use harn_core::decision::{EffectKind, Verdict};
 use harn_core::errand::Query;
-use harn_core::ports::{RunError, RunPort};
+use harn_core::ports::{Located, RunError, RunPort};
 use harn_core::price::Prices;
 use harn_core::run::{Attachment, Change, Completed, Completion, Decision, EffectKey, Entry, Request};
 use harn_core::tool::{ToolCall, ToolOutcome, ToolResult};
@@ -20,6 +21,7 @@ use harn_model::{Chunk, ModelError, Models, collect};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::calls::Pieces;
 use crate::large;
 use crate::media;
 use crate::tools::{Keep, Prepared, Sight, Tool, ToolContext, ToolFailure, ToolOutput};
@@ -87,8 +89,8 @@ pub struct SightOfRun(pub Arc<dyn RunPort>);
 
 #[async_trait]
 impl Sight for SightOfRun {
-    fn may_read(&self, path: &str) -> bool {
-        self.0.may_read(path)
+    fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict {
+        self.0.verdict(effect, name, at)
     }
 
     async fn tell(&self, query: Query) -> Result<Value, ToolFailure> {
@@ -109,6 +111,7 @@ pub async fn call_model(
     port: &dyn RunPort,
     mut request: ModelRequest,
     told: Option<Told>,
+    live: Option<Arc<Pieces>>,
 ) -> Completion {
     let Some(model) = models.get(&request.model) else {
         let name = format!("{}/{}", request.model.provider, request.model.model);
@@ -118,22 +121,20 @@ pub async fn call_model(
     };
     request.messages = media::fill(port, request.messages).await;
     let broken = Mutex::new(Vec::new());
-    let pieces = Mutex::new(Vec::new());
-    let stream = model.stream(request.clone()).inspect_ok(|chunk| match chunk {
+    let hear = |chunk: &Chunk| match chunk {
         Chunk::PartialCall(call) => broken.lock().push(call.clone()),
-        Chunk::Text(piece) if request.sampling.keep_pieces => pieces.lock().push(piece.clone()),
-        Chunk::Restart => {
-            broken.lock().clear();
-            pieces.lock().clear();
-        }
+        Chunk::Restart => broken.lock().clear(),
         _ => {}
+    };
+    let stream = model.stream(request.clone()).inspect_ok(hear).and_then(|chunk| {
+        let told = live.as_deref().map_or(Ok(()), |pieces| pieces.hear(&chunk));
+        std::future::ready(told.map(|()| chunk))
     });
     let answer = in_time(collect(stream), request.sampling.timeout_ms);
     let outcome = AssertUnwindSafe(answer).catch_unwind().await;
     match outcome {
         Ok(Ok(mut answer)) => {
             make_ids_unique(&mut answer, &request.messages);
-            answer.pieces = pieces.into_inner();
             answer.answered_by = told.map(|told| AnsweredBy {
                 micro_usd: told.prices.and_then(|prices| prices.cost(&answer.usage)),
                 model: request.model,

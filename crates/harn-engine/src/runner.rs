@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use harn_core::Part;
 use harn_core::chat::ModelRef;
-use harn_core::ports::{Export, HostPort, RunExit, RunPort, Runner, Runs, ScriptChoice, Setting};
+use harn_core::ports::{
+    Directory, Export, HostPort, RunExit, RunPort, Runner, Runs, ScriptChoice, Setting, SkillFile,
+};
 use harn_core::route::{FallbackOn, MOST_FALLBACKS, Route};
 use harn_core::run::{Budget, Image, Limits, ScriptImage};
 use harn_core::tool::ToolSpec;
 use harn_model::{ModelCard, Models};
+use serde_json::{Value, json};
 
 use crate::agent::{PROGRAM, SEMANTICS};
+use crate::calls::{self, Place};
 use crate::driver;
 use crate::guard::GuardCommand;
 use crate::prompt;
@@ -36,6 +41,8 @@ pub struct EngineOptions {
     /// The surroundings that runs are started in; none where nobody is there.
     pub host: Option<Arc<dyn HostPort>>,
     pub secrets: Arc<Secrets>,
+    /// The provider catalog v2.
+    pub catalog: Value,
 }
 
 impl EngineOptions {
@@ -59,13 +66,14 @@ impl EngineOptions {
             limits,
             host: None,
             secrets: Arc::new(Secrets::of_user()),
+            catalog: json!({}),
         }
     }
 
     /// All that a run has to know of a model beforehand.
-    pub(crate) fn route(&self, model: ModelRef) -> Route {
+    pub(crate) fn route(&self, models: &Models, model: ModelRef) -> Route {
         let ModelCard { context_window, max_output, prices } =
-            self.models.get(&model).map(|model| model.card()).unwrap_or_default();
+            models.get(&model).map(|model| model.card()).unwrap_or_default();
         let longest = max_output.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
         // An answer may not take the room that the conversation needs.
         let max_output_tokens = self.limits.max_output_tokens.min(quarter(context_window)).min(longest);
@@ -101,7 +109,7 @@ impl Engine {
         let mut routes: Vec<Route> = Vec::new();
         for model in wanted {
             if !routes.iter().any(|route| route.model == model) {
-                routes.push(self.options.route(model));
+                routes.push(self.options.route(&self.options.models, model));
             }
         }
         Ok(routes)
@@ -110,6 +118,24 @@ impl Engine {
 
 fn quarter(window: u64) -> u32 {
     u32::try_from(window / 4).unwrap_or(u32::MAX)
+}
+
+impl Directory for Engine {
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        self.options.registry.specs()
+    }
+
+    fn catalog(&self) -> Value {
+        self.options.catalog.clone()
+    }
+
+    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String> {
+        script::image::list(root, choice)
+    }
+
+    fn skill_files(&self, root: &str) -> Result<Vec<SkillFile>, String> {
+        calls::skills(&Place::of(root.into(), None))
+    }
 }
 
 #[async_trait]
@@ -144,8 +170,8 @@ impl Runner for Engine {
         script::image::capture(root, choice)
     }
 
-    fn exports(&self, root: Option<&str>, choice: &ScriptChoice) -> Result<Vec<Export>, String> {
-        script::image::list(root, choice)
+    fn fits(&self, script: &ScriptImage, input: &[Part]) -> Result<(), String> {
+        script::image::fits(script, &script::Given::said(input))
     }
 
     fn model(&self) -> ModelRef {
@@ -154,10 +180,6 @@ impl Runner for Engine {
 
     fn resolve(&self, selector: &str) -> Result<ModelRef, String> {
         self.options.models.resolve(selector)
-    }
-
-    fn tools(&self) -> Arc<[ToolSpec]> {
-        self.options.registry.specs()
     }
 
     fn calls(&self) -> Arc<[ToolSpec]> {

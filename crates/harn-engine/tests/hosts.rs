@@ -111,7 +111,8 @@ async fn a_host_is_asked_for_what_only_it_has() {
 #[tokio::test]
 async fn without_a_host_each_is_refused_by_its_name() {
     let expected = "Undefined builtin: lights\nUndefined builtin: nothing_of_it\n\
-                    host_call: no host is attached that has `lamps.on`\nfalse\n[]\n\
+                    host_call: no host is attached that has `lamps.on`; host_has() tells what there is, and a test can \
+                    pretend it with host_mock()\nfalse\n[]\n\
                     host_tool_call: no host is attached that has the tool `dim`\n";
     assert_eq!(prints(CODE, None).await, expected);
 }

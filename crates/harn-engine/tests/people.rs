@@ -1,11 +1,13 @@
 //! Runs that leave nothing behind: people are asked here and now, and what is kept is kept in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use harn_core::ask::Ask;
-use harn_core::run::{Shown, Trust};
+use harn_core::run::{Budget, Decision, Limits, Shown, Trust};
+use harn_core::tool::ToolCall;
 use harn_engine::EngineOptions;
 use harn_engine::calls::Place;
 use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
@@ -26,6 +28,10 @@ struct Person(Mutex<Vec<Said>>);
 #[async_trait]
 impl People for Person {
     async fn ask(&self, _: &Ask) -> Option<Said> {
+        self.0.lock().pop()
+    }
+
+    async fn approve(&self, _: &ToolCall, _: &Decision) -> Option<Said> {
         self.0.lock().pop()
     }
 }
@@ -54,7 +60,29 @@ impl Witness for Seen {
 }
 
 /// What a program gives back, or why it failed.
-async fn run(body: &str, people: Option<Arc<dyn People>>, rules: &str) -> (Result<Value, String>, Arc<Seen>) {
+async fn run(body: &str, people: Option<Arc<dyn People>>, rules: &str) -> Ran {
+    run_in(&PathBuf::new(), body, people, rules).await
+}
+
+async fn run_in(folder: &Path, body: &str, people: Option<Arc<dyn People>>, rules: &str) -> Ran {
+    let place = Place { root: folder.to_owned(), base: folder.to_owned(), ..Place::default() };
+    execute(place, body, people, rules, None).await
+}
+
+/// With so many seconds to run.
+async fn timed(body: &str, seconds: Option<u64>) -> Ran {
+    execute(Place::default(), body, None, "", seconds).await
+}
+
+type Ran = (Result<Value, String>, Arc<Seen>);
+
+async fn execute(
+    place: Place,
+    body: &str,
+    people: Option<Arc<dyn People>>,
+    rules: &str,
+    seconds: Option<u64>,
+) -> Ran {
     let text = format!("pipeline default(task) {{\n{body}\n}}\n");
     let source = Source { name: "test.harn".into(), text: text.into() };
     let program = compile(source, &NoModules, &Settings::default()).unwrap_or_else(|failed| {
@@ -69,8 +97,8 @@ async fn run(body: &str, people: Option<Arc<dyn People>>, rules: &str) -> (Resul
     let setup = Setup {
         policy: Arc::new(policy),
         trust: Trust::Own,
-        limits: options.limits,
-        place: Arc::new(Place::default()),
+        limits: Limits { budget: Budget { seconds, ..Budget::default() }, ..options.limits },
+        place: Arc::new(place),
         witness: Arc::clone(&witness) as Arc<dyn Witness>,
         interrupts: Arc::new(Interrupts::default()),
         people,
@@ -134,7 +162,7 @@ async fn waitpoints_and_events_are_kept_in_memory() {
                 n: read[0].payload.n, none: len(none)}
     "#;
     let expected =
-        json!({ "over": "completed", "late": "timeout", "latest": 2, "read": 1, "n": 2, "none": 0 });
+        json!({ "over": "completed", "late": "timed_out", "latest": 2, "read": 1, "n": 2, "none": 0 });
     assert_eq!(gives(wait, None).await, expected);
 }
 
@@ -159,4 +187,69 @@ async fn a_tool_of_the_program_is_judged_by_rules() {
     let rule = "[[permissions.rules]]\nid = \"no\"\naction = \"deny\"\nmatch = { tool = \"deploy\" }\n";
     let (given, _) = run(&begin(""), None, rule).await;
     assert_eq!(given.unwrap()["decision"], "deny");
+}
+
+/// One effect of each kind that policy can ask about.
+const EFFECTS: [(&str, &str); 5] = [
+    ("call", "return try { write_file(\"x.txt\", \"x\")\n \"done\" } catch (e) { to_string(e) }"),
+    ("model", "return try { llm_call(\"hi\").text == \"\" ? \"\" : \"done\" } catch (e) { to_string(e) }"),
+    ("timer", "return try { sleep(1)\n \"done\" } catch (e) { to_string(e) }"),
+    (
+        "tool",
+        "let r = __tool(\"read_file\", {path: \"x.txt\"})\nreturn r.status == \"denied\" ? to_string(r) : \"done\"",
+    ),
+    (
+        "call",
+        "return try { __events(\"emit\", {topic: \"t\", kind: \"k\", payload: {}})\n \"done\" } catch (e) { to_string(e) }",
+    ),
+];
+
+#[tokio::test]
+async fn what_policy_asks_about_happens_when_somebody_agrees_and_not_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    for (effect, body) in EFFECTS {
+        let rules = format!("[[permissions.rules]]\nid = \"careful\"\nask = {{ effect = \"{effect}\" }}\n");
+        let give = async |people| {
+            let (given, _) = run_in(folder.path(), body, people, &rules).await;
+            given.unwrap().as_str().unwrap().to_owned()
+        };
+        let yes: Vec<(bool, Value)> = vec![(true, Value::Null); 9];
+        assert_eq!(give(person(&yes)).await, "done", "{body}");
+        let no = give(person(&[(false, Value::Null)])).await;
+        assert!(no.contains("not today"), "{body}: {no}");
+        let gone = give(person(&[])).await;
+        assert!(gone.contains("Nobody is there to be asked"), "{body}: {gone}");
+        let nobody = give(None).await;
+        let way_out = "run it at a terminal or with --durable, or allow it in harn.toml";
+        assert!(nobody.contains("`careful` of harn.toml") && nobody.contains(way_out), "{body}: {nobody}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_asked_about_and_given_up_waits_for_nobody() {
+    /// Never answers.
+    struct Silent;
+    #[async_trait]
+    impl People for Silent {
+        async fn ask(&self, _: &Ask) -> Option<Said> {
+            std::future::pending().await
+        }
+
+        async fn approve(&self, _: &ToolCall, _: &Decision) -> Option<Said> {
+            std::future::pending().await
+        }
+    }
+    let body = "let late = try { deadline 20ms { write_file(\"x.txt\", \"x\") } } catch (e) { to_string(e) }\nreturn late";
+    let rules = "[[permissions.rules]]\nask = { tool = \"write_file\" }\n";
+    let (given, _) = run(body, Some(Arc::new(Silent)), rules).await;
+    assert!(given.unwrap().as_str().unwrap().to_lowercase().contains("deadline"));
+}
+
+#[tokio::test]
+async fn a_run_that_takes_longer_than_its_budget_is_ended() {
+    for body in ["sleep(1h)", "var i = 0\nwhile true { i = i + 1 }"] {
+        let (given, _) = timed(body, Some(1)).await;
+        assert_eq!(given, Err("The run took longer than the 1 seconds of its budget.".to_owned()), "{body}");
+    }
+    assert_eq!(timed("return 7", Some(60)).await.0, Ok(json!(7)));
 }

@@ -1,6 +1,6 @@
 //! What scripts and models ask of people, as durable requests, and what they are told in the end.
 
-use harn_core::ask::{Ask, AskKind, Asker, Ballot, Record, Settled, fit};
+use harn_core::ask::{Ask, AskKind, Asker, Ballot, Record, Settled, fit, text_of};
 use harn_core::run::EffectKey;
 use harn_core::{
     Decision, Error, EventKind, PermissionRequest, RequestId, RequestSource, RequestStatus, Result, Task,
@@ -8,8 +8,9 @@ use harn_core::{
 };
 use harn_log::{DocQuery, View};
 use harn_policy::Vote;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::approval::{ApprovalRequest, Evidence};
 use crate::fault;
 use crate::requests::{Cause, cause, new_request};
 use crate::tx::{Place, Tx, kind};
@@ -31,7 +32,7 @@ pub fn ask_people(
     let mut request = new_request(tx, task, RequestSource::Hitl, action(ask), &cause);
     request.metadata.clone_from(&ask.metadata);
     if matches!(ask.kind, AskKind::Approval | AskKind::DualControl) {
-        request.request["approval_request"] = approval_request(tx.now, task, ask, &cause, &request.id);
+        request.request["approval_request"] = json!(approval_request(tx.now, task, ask, &cause, &request.id));
     }
     let mut body = json!({ "prompt": ask.prompt, "request": request });
     // A model's question is told as a tool call, with the decision.
@@ -76,20 +77,43 @@ fn action(ask: &Ask) -> Value {
 }
 
 /// Spec 000's canonical payload, the same as for tool calls.
-fn approval_request(now: Timestamp, task: &Task, ask: &Ask, cause: &Cause, id: &RequestId) -> Value {
+fn approval_request(
+    now: Timestamp,
+    task: &Task,
+    ask: &Ask,
+    cause: &Cause,
+    id: &RequestId,
+) -> ApprovalRequest {
     let given = |name: &str| ask.call.args.get(name).cloned().filter(|value| !value.is_null());
-    json!({
-        "id": id,
-        "action": ask.prompt,
-        "args": given("args").or_else(|| given("detail")).unwrap_or_else(|| json!({})),
-        "principal": given("principal").unwrap_or_else(|| json!(task.session_id)),
-        "requested_at": now,
-        "deadline": cause.deadline,
-        "approvers_required": cause.electorate.quorum.max(1),
-        "evidence_refs": ask.evidence,
-        "undo_metadata": given("undo_metadata").unwrap_or_else(|| json!({})),
-        "capabilities_requested": given("capabilities_requested").unwrap_or_else(|| json!([])),
-    })
+    let args = match given("args").or_else(|| given("detail")) {
+        Some(Value::Object(args)) => args,
+        Some(detail) => Map::from_iter([("detail".to_owned(), detail)]),
+        None => Map::new(),
+    };
+    let capabilities = given("capabilities_requested");
+    let capabilities = capabilities.as_ref().and_then(Value::as_array).into_iter().flatten();
+    ApprovalRequest {
+        id: id.to_string(),
+        action: ask.prompt.clone(),
+        args,
+        principal: given("principal").as_ref().map_or_else(|| task.session_id.to_string(), text_of),
+        requested_at: now,
+        deadline: cause.deadline,
+        approvers_required: cause.electorate.quorum.max(1),
+        evidence_refs: ask.evidence.iter().map(evidence).collect(),
+        undo_metadata: given("undo_metadata").unwrap_or_else(|| json!({})),
+        capabilities_requested: capabilities.map(text_of).collect(),
+    }
+}
+
+/// What a script shows beside its request: a word is what it refers to.
+fn evidence(given: &Value) -> Evidence {
+    let named = |name: &str| given.get(name).filter(|value| !value.is_null());
+    Evidence {
+        kind: named("kind").map_or_else(|| "reference".to_owned(), text_of),
+        reference: text_of(named("ref").unwrap_or(given)),
+        metadata: named("metadata").cloned().unwrap_or_else(|| json!({})),
+    }
 }
 
 /// What was asked, of requests that are not about a tool call.

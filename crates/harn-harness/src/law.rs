@@ -1,17 +1,20 @@
 //! What policy says about the effects of a run: the rules in force, and one way to ask them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use harn_core::chat::ModelRef;
-use harn_core::decision::PathFact;
+use harn_core::decision::{MatchedRule, PathFact, RuleSource};
+use harn_core::narrowing::Narrowing;
 use harn_core::ports::{Runner, WorkspaceFiles};
 use harn_core::price::Prices;
 use harn_core::run::{EffectKey, Manifest, Spend};
 use harn_core::tool::{OwnTool, ToolCall, ToolSpec};
-use harn_core::{Decision, EffectKind, Result, Task, Timestamp};
+use harn_core::{Decision, EffectKind, Result, Task, Timestamp, Verdict};
 use harn_log::{DocQuery, View};
 use harn_policy::{
-    ApprovalPolicy, Layer, PermissionPolicy, PermissionsFile, Policy, RememberRule, Subject, mentions,
+    ApprovalPolicy, Layer, Nameable, PermissionPolicy, PermissionsFile, Policy, RememberRule, Subject,
+    mentions,
 };
 use parking_lot::RwLock;
 use serde_json::{Map, Value};
@@ -23,8 +26,19 @@ use crate::{Harness, fault};
 pub(crate) struct Law {
     pub file: PermissionsFile,
     runner: Arc<dyn Runner>,
-    policy: RwLock<Arc<Policy>>,
+    rules: RwLock<Rules>,
 }
+
+/// What holds for every run, and with it what some runs were narrowed to when they were started.
+#[derive(Default)]
+struct Rules {
+    layers: Vec<Layer>,
+    policy: Arc<Policy>,
+    narrowed: HashMap<Narrowing, Arc<Policy>>,
+}
+
+/// Narrowed policies that are kept ready.
+const KEPT: usize = 64;
 
 /// One effect, as policy has to judge it.
 #[derive(Clone, Copy)]
@@ -46,22 +60,77 @@ impl<'a> Case<'a> {
 
 impl Law {
     pub fn new(runner: Arc<dyn Runner>, file: PermissionsFile) -> Self {
-        Self { file, runner, policy: RwLock::default() }
+        Self { file, runner, rules: RwLock::default() }
     }
 
     pub fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read())
+        Arc::clone(&self.rules.read().policy)
+    }
+
+    /// The rules in force with those that a run was started with. The error says why these cannot hold.
+    fn policy_of(&self, narrowing: &Narrowing) -> std::result::Result<Arc<Policy>, String> {
+        if narrowing.is_empty() {
+            return Ok(self.policy());
+        }
+        if let Some(known) = self.rules.read().narrowed.get(narrowing) {
+            return Ok(Arc::clone(known));
+        }
+        let own = self.narrowed_to(narrowing)?;
+        let mut rules = self.rules.write();
+        let layers = rules.layers.iter().cloned().chain([own]).collect();
+        let policy = Arc::new(Policy::compile(layers).map_err(|error| error.to_string())?);
+        if rules.narrowed.len() >= KEPT {
+            rules.narrowed.clear();
+        }
+        rules.narrowed.insert(narrowing.clone(), Arc::clone(&policy));
+        Ok(policy)
+    }
+
+    /// What the words mean that narrow a run. The error names one that means nothing.
+    pub fn narrowed_to(&self, words: &Narrowing) -> std::result::Result<Layer, String> {
+        let (calls, tools) = (self.runner.calls(), self.runner.tools());
+        harn_policy::narrowing(words, Nameable { calls: &calls, tools: &tools })
     }
 
     /// Takes what the log says now. A rule that cannot be compiled was refused when it was put, so an error here
     /// means that the log is broken; then the old rules stay, and the caller is told.
     pub fn reload(&self, view: &dyn View) -> Result<()> {
-        let compiled = compile(&self.file, view)?;
-        *self.policy.write() = Arc::new(compiled);
+        let layers = layers(&self.file, view)?;
+        let policy = Policy::compile(layers.clone());
+        let policy = policy.map_err(|error| harn_core::Error::invalid("rules", error.to_string()))?;
+        let policy = Arc::new(policy);
+        *self.rules.write() = Rules { layers, policy, narrowed: HashMap::new() };
         Ok(())
     }
 
     pub fn decide(&self, now: Timestamp, task: &Task, manifest: &Manifest, case: Case<'_>) -> Decision {
+        self.judge(now, task, manifest, case, |policy, subject| {
+            let decision = match policy {
+                Ok(policy) => policy.decide(subject),
+                Err(why) => ununderstood(self.policy().decide(subject), why),
+            };
+            match case.own.and_then(|tool| ApprovalPolicy::of_script(&tool.policy)) {
+                Some(own) => own.narrow(decision, subject),
+                None => decision,
+            }
+        })
+    }
+
+    /// The same in one word, for those who ask about very many paths.
+    pub fn verdict(&self, now: Timestamp, task: &Task, manifest: &Manifest, case: Case<'_>) -> Verdict {
+        self.judge(now, task, manifest, case, |policy, subject| {
+            policy.map_or(Verdict::Deny, |policy| policy.verdict(subject))
+        })
+    }
+
+    fn judge<T>(
+        &self,
+        now: Timestamp,
+        task: &Task,
+        manifest: &Manifest,
+        case: Case<'_>,
+        judge: impl FnOnce(std::result::Result<&Policy, &str>, &Subject<'_>) -> T,
+    ) -> T {
         let specs = self.specs(case.effect);
         let own = case.own.map(|tool| &tool.spec);
         let spec = own.or_else(|| specs.iter().find(|spec| spec.name == case.name));
@@ -80,11 +149,8 @@ impl Law {
             trust: manifest.trust,
             now,
         };
-        let decision = self.policy().decide(&subject);
-        match case.own.and_then(|tool| ApprovalPolicy::of_script(&tool.policy)) {
-            Some(policy) => policy.narrow(decision, &subject),
-            None => decision,
-        }
+        let policy = self.policy_of(&manifest.narrowing);
+        judge(policy.as_deref().map_err(String::as_str), &subject)
     }
 
     /// What can be named in an effect of a kind.
@@ -116,6 +182,18 @@ impl Law {
     }
 }
 
+/// A run whose limits nobody can tell any more may do nothing.
+fn ununderstood(decision: Decision, why: &str) -> Decision {
+    let rule = MatchedRule {
+        source: RuleSource::CommandLine,
+        action: Verdict::Deny,
+        id: "not_understood".into(),
+        index: 0,
+    };
+    let reason = format!("What narrows this run is not understood: {why}.");
+    Decision { action: Verdict::Deny, reason, matched_rule: rule, ..decision }
+}
+
 fn located(
     files: &dyn WorkspaceFiles,
     root: Option<&str>,
@@ -137,13 +215,13 @@ fn located(
 }
 
 /// The rules of the file, of the policy document and of remembered answers, in one list.
-pub(crate) fn compile(file: &PermissionsFile, view: &dyn View) -> Result<Policy> {
+fn layers(file: &PermissionsFile, view: &dyn View) -> Result<Vec<Layer>> {
     let mut layers = file.layers();
     if let Some(document) = get::<PermissionPolicy>(view, kind::POLICY, POLICY_ID)? {
         layers.push(document.layer());
     }
     layers.push(remembered_layer(view)?);
-    Policy::compile(layers).map_err(|error| harn_core::Error::invalid("rules", error.to_string()))
+    Ok(layers)
 }
 
 fn remembered_layer(view: &dyn View) -> Result<Layer> {
@@ -185,7 +263,7 @@ pub(crate) fn check_budget(
 ) -> Result<Option<Decision>> {
     let mut next = Some(task.clone());
     while let Some(payer) = next {
-        if let Some(run) = tx.get::<crate::projection::RunState>(kind::RUN, payer.id.as_str())? {
+        if let Some(run) = tx.get::<crate::in_flight::RunState>(kind::RUN, payer.id.as_str())? {
             let manifest = crate::requests::manifest(&*tx.txn, &payer.id)?;
             let own = payer.id == task.id;
             let held = if own { key.to_string() } else { format!("{}/{key}", task.id) };

@@ -7,7 +7,9 @@ mod approval;
 mod artifacts;
 mod asks;
 mod call;
+mod clip;
 mod events;
+mod in_flight;
 mod keys;
 mod law;
 mod lifecycle;
@@ -26,6 +28,7 @@ mod scheduler;
 mod script_tells;
 mod scripts;
 mod sessions;
+mod skills;
 mod tasks;
 mod tx;
 mod undo;
@@ -37,8 +40,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use harn_core::budget::Budget;
-use harn_core::ports::{Runner, WorkspaceFiles};
-use harn_core::{Clock, Code, Error, Result, SystemClock};
+use harn_core::ports::{Directory, Runner, WorkspaceFiles};
+use harn_core::{Clock, Code, Error, Result, SystemClock, Timestamp};
 use harn_log::{Log, LogError, View};
 use harn_policy::PermissionsFile;
 
@@ -99,6 +102,7 @@ pub struct Harness {
     plan: Arc<RunPlan>,
     law: Arc<Law>,
     scheduler: Arc<Scheduler>,
+    started_at: Timestamp,
 }
 
 impl Harness {
@@ -110,12 +114,17 @@ impl Harness {
     ) -> Self {
         let plan = Arc::new(RunPlan::new(Arc::clone(&runner), &options));
         let law = Arc::new(Law::new(Arc::clone(&runner), options.permissions.clone()));
-        Self { log, runner, files, options, plan, law, scheduler: Arc::default() }
+        let started_at = options.clock.now();
+        Self { log, runner, files, options, plan, law, scheduler: Arc::default(), started_at }
     }
 
-    /// Every tool there is.
-    pub fn tools(&self) -> Arc<[harn_core::tool::ToolSpec]> {
-        self.runner.tools()
+    /// What there is to be used and called.
+    pub fn directory(&self) -> &dyn Directory {
+        &*self.runner
+    }
+
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
     }
 
     /// The model of runs that ask for none.

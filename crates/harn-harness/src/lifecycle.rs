@@ -1,8 +1,6 @@
 //! The life of a task within one commit: started, waiting, finished, cancelled, and the next one begun.
 
-use std::collections::HashMap;
-
-use harn_core::run::{Completion, Decision, Delivery, EffectKey, JournalEntry, RunEnd, Seam};
+use harn_core::run::{Budget, Completion, Decision, Delivery, EffectKey, JournalEntry, RunEnd, Seam};
 use harn_core::tool::{ToolOutcome, ToolResult};
 use harn_core::{
     Error, EventKind, Failure, Message, MessageId, MessageInput, MessageTag, Metadata, Outcome, OutcomeId,
@@ -12,9 +10,10 @@ use harn_core::{
 use harn_log::DocQuery;
 use serde_json::{Map, Value, json};
 
+use crate::in_flight::{OpenEffect, Phase, RunState};
 use crate::plan::RunPlan;
-use crate::projection::{InboxItem, Phase, RunState, set_status};
-use crate::runs::{never_requested, requested_calls};
+use crate::projection::{InboxItem, set_status};
+use crate::runs::requested_call;
 use crate::tx::{Place, Tx, Wake, kind, payload, tag};
 
 /// Moves a task to another status: the transition itself, then the kind that names it.
@@ -52,10 +51,9 @@ pub fn transition(tx: &mut Tx<'_>, task: &mut Task, to: TaskStatus, reason: Opti
 /// The status follows from what is in flight: people only, or anything else.
 pub fn derive_status(tx: &mut Tx<'_>, task: &mut Task) -> Result<()> {
     let Some(run) = tx.get::<RunState>(kind::RUN, task.id.as_str())? else { return Ok(()) };
-    let waits = |phase: &Phase| matches!(phase, Phase::Approval | Phase::Question);
-    let status = if run.open.is_empty() || !run.open.values().all(waits) {
+    let status = if run.open == 0 || run.open > run.approvals + run.questions {
         TaskStatus::Working
-    } else if run.open.values().any(|phase| *phase == Phase::Approval) {
+    } else if run.approvals > 0 {
         TaskStatus::AuthRequired
     } else {
         TaskStatus::InputRequired
@@ -261,8 +259,8 @@ pub fn finish(
 pub fn out_of_time(tx: &mut Tx<'_>, plan: &RunPlan, task: &mut Task, seconds: u64) -> Result<()> {
     close_open_effects(tx, task)?;
     withdraw_requests(tx, task)?;
-    let summary = format!("The task took longer than the {seconds} seconds of its budget.");
-    let failure = Some(Failure::new("budget_exhausted", summary.clone()));
+    let failure = Budget::out_of_time(seconds);
+    let (summary, failure) = (failure.message.clone(), Some(failure));
     let (status, outcome_status) = (TaskStatus::Failed, OutcomeStatus::Failed);
     conclude(
         tx,
@@ -371,18 +369,18 @@ fn cost(tx: &Tx<'_>, task: &Task) -> Result<Metadata> {
 
 /// Whatever was in flight gets its one completion now, so that a late one is refused.
 fn close_open_effects(tx: &mut Tx<'_>, task: &Task) -> Result<()> {
-    let Some(run) = tx.get::<RunState>(kind::RUN, task.id.as_str())? else { return Ok(()) };
-    let mut calls = if run.open.is_empty() { HashMap::new() } else { requested_calls(tx, task)? };
-    for (key, phase) in run.open {
+    let open = DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::EFFECT) };
+    let open: Vec<OpenEffect> = tx.find(&open)?;
+    for OpenEffect { key, phase, due, .. } in open {
         let failure = Failure::new("canceled", "The task was canceled.");
         let completion = if key.as_str().starts_with("llm:") {
             Completion::model_failed(failure)
-        } else if run.timers.contains_key(&key) {
+        } else if due.is_some() {
             Completion::Time { refused: Some(failure.message) }
         } else if matches!(key.kind(), "ask" | "waitpoint") {
             Completion::Answered { answer: json!({ "status": "canceled", "reason": failure.message }) }
         } else {
-            let call = calls.remove(&key).ok_or_else(|| never_requested(task, &key))?;
+            let call = requested_call(tx, task, &key)?;
             let outcome = if phase == Phase::Begun { ToolOutcome::Interrupted } else { ToolOutcome::Denied };
             let body = json!({ "tool_call_id": call.id, "name": call.name, "status": outcome, "reason": "canceled" });
             let place = Place::task(task).span(key.span_id(&task.id));

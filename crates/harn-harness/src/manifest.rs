@@ -37,7 +37,7 @@ pub fn manifest(
         .and(budget_in(&task.metadata)?)
         .and(wish.budget)
         .and(ceiling(tx)?);
-    let (script, trust) = scripts::recorded(&task.metadata).unzip();
+    let script = scripts::recorded(&task.metadata)?;
     let setting = Setting {
         persona: persona.as_ref(),
         tier,
@@ -75,8 +75,9 @@ pub fn manifest(
         fallbacks: image.image.fallbacks.clone(),
         fallback_on: image.image.fallback_on.clone(),
         mutation,
-        trust: trust.unwrap_or(Trust::Judged),
-        script,
+        trust: script.as_ref().map_or(Trust::Judged, |script| script.trust),
+        narrowing: script.as_ref().map(|script| script.narrowing.clone()).unwrap_or_default(),
+        script: script.map(|script| script.image),
     }))
 }
 

@@ -1,14 +1,12 @@
 //! From rows to documents: the one place where events, journal entries and facts become state.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use harn_core::chat::ModelRef;
-use harn_core::errand::{Recorded, Wait, Waitpoint};
-use harn_core::run::Compacted;
-use harn_core::run::{Delivery, EffectKey, JournalEntry, Spend, Verdict};
+use harn_core::errand::{Recorded, Waitpoint};
+use harn_core::run::{Compacted, Delivery};
 use harn_core::{
-    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestId, RequestSource,
-    RequestStatus, Role, Session, SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
+    Artifact, Branch, EventKind, Message, Outcome, PermissionRequest, Persona, RequestStatus, Role, Session,
+    SessionState, Task, TaskStatus, Timestamp, Truncation, Workspace,
 };
 use harn_log::{Doc, DocQuery, Docs, Projection, Result, Row, RowKind};
 use harn_policy::RememberRule;
@@ -18,70 +16,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::call::StoredResponse;
+use crate::in_flight;
 use crate::keys::StoredKey;
 use crate::tx::{kind, tag};
-
-/// How far an effect of a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Policy or a person has said no.
-    Refused,
-    /// Policy or a person has said yes; nothing has happened yet.
-    #[serde(alias = "requested")]
-    Allowed,
-    /// A person has to approve.
-    Approval,
-    /// A person has to reply.
-    Question,
-    /// The person has replied.
-    Answered,
-    /// It may have happened.
-    Begun,
-}
-
-/// What a run has in flight; the task's status derives from it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RunState {
-    pub open: BTreeMap<EffectKey, Phase>,
-    /// When the run's time is up, and how many seconds it had.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deadline: Option<(Timestamp, u64)>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<String>,
-    /// By the run itself and by all that it has started.
-    #[serde(default)]
-    pub spent: Spend,
-    /// Set aside for calls that are under way; those of children under `task/key`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub reserved: BTreeMap<String, Spend>,
-    /// Which model each call asks that is under way.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub calling: BTreeMap<EffectKey, ModelRef>,
-    /// What it waits for until when.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub timers: BTreeMap<EffectKey, Timestamp>,
-}
-
-impl RunState {
-    /// What is spent or may still be spent by what is under way, except for this call.
-    pub fn committed_beside(&self, call: &str) -> Spend {
-        let mut total = self.spent;
-        let others = self.reserved.iter().filter(|(held, _)| *held != call);
-        others.for_each(|(_, reserved)| total += *reserved);
-        total
-    }
-}
-
-/// A run that waits for waitpoints.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Waiting {
-    pub key: EffectKey,
-    pub request_id: RequestId,
-    pub wait: Wait,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due: Option<Timestamp>,
-}
 
 /// An undelivered message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -96,7 +33,7 @@ pub struct HarnessProjection;
 
 impl Projection for HarnessProjection {
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn apply(&self, docs: &mut dyn Docs, row: &Row) -> Result<()> {
@@ -105,7 +42,7 @@ impl Projection for HarnessProjection {
                 Some(event) => apply_event(docs, row, event),
                 None => Ok(()),
             },
-            RowKind::Journal => apply_journal(docs, row),
+            RowKind::Journal => in_flight::apply(docs, row),
             RowKind::Fact => apply_fact(docs, row),
         }
     }
@@ -265,16 +202,7 @@ fn finish(docs: &mut dyn Docs, row: &Row) -> Result<()> {
     let Finished { task, outcome } = row.parse()?;
     put_task(docs, row, &task)?;
     put(docs, row, kind::OUTCOME, outcome.id.as_str(), &outcome, |_| {})?;
-    for wait in docs.find(&DocQuery { task: Some(task.id.as_str()), ..DocQuery::of(kind::WAIT) })? {
-        docs.remove(kind::WAIT, &wait.id)?;
-    }
-    docs.remove(kind::RUN, task.id.as_str())
-}
-
-/// A person's yes is wanted, rather than an answer or a helping hand.
-fn asks_for_approval(request: &PermissionRequest) -> bool {
-    request.source == RequestSource::Acp
-        || matches!(request.action["kind"].as_str(), Some("approval" | "dual_control"))
+    in_flight::forget(docs, task.id.as_str())
 }
 
 fn put_request(docs: &mut dyn Docs, row: &Row, request: &PermissionRequest) -> Result<()> {
@@ -308,120 +236,6 @@ fn truncate(docs: &mut dyn Docs, row: &Row) -> Result<()> {
         }
     }
     put_session(docs, row, &truncation.session)
-}
-
-fn apply_journal(docs: &mut dyn Docs, row: &Row) -> Result<()> {
-    let Some(task) = &row.task else { return Ok(()) };
-    let entry: JournalEntry = row.parse()?;
-    if let JournalEntry::Manifest { manifest } = entry {
-        let seconds = manifest.limits.budget.seconds;
-        let deadline = seconds.map(|seconds| (row.at.plus_seconds(seconds), seconds));
-        let owner: Option<Task> = docs.get(kind::TASK, task)?.map(|doc| doc.parse()).transpose()?;
-        let workspace = owner.map(|task| task.workspace_id.to_string());
-        let run = RunState { deadline, workspace, ..RunState::default() };
-        return put(docs, row, kind::RUN, task, &run, |doc| {
-            doc.task = None;
-            doc.tag = deadline.map(|_| tag::TIMED.to_owned());
-        });
-    }
-    let Some(doc) = docs.get(kind::RUN, task)? else { return Ok(()) };
-    let mut run: RunState = doc.parse()?;
-    match entry {
-        JournalEntry::Requested { key, decision, .. } => {
-            let phase = match decision.action {
-                Verdict::Allow => Phase::Allowed,
-                Verdict::Ask => Phase::Approval,
-                Verdict::Deny => Phase::Refused,
-            };
-            run.open.insert(key, phase);
-        }
-        JournalEntry::Asked { key, request_id } => {
-            let approval = match docs.get(kind::REQUEST, request_id.as_str())? {
-                Some(request) => asks_for_approval(&request.parse()?),
-                None => false,
-            };
-            run.open.insert(key, if approval { Phase::Approval } else { Phase::Question });
-        }
-        JournalEntry::Answered { key, answer, .. } => {
-            docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
-            let phase = match run.open.get(&key) {
-                Some(Phase::Question) => Phase::Answered,
-                _ if answer.approved => Phase::Allowed,
-                _ => Phase::Refused,
-            };
-            run.open.insert(key, phase);
-        }
-        JournalEntry::Begun { key, reserved, args, .. } => {
-            if let Some(reserved) = reserved {
-                // Only model calls set something aside; their arguments name the model.
-                if let Ok(model) = serde_json::from_value(args) {
-                    run.calling.insert(key.clone(), model);
-                }
-                run.reserved.insert(key.to_string(), reserved);
-                each_ancestor(docs, task, |run| {
-                    run.reserved.insert(format!("{task}/{key}"), reserved);
-                })?;
-            }
-            run.open.insert(key, Phase::Begun);
-        }
-        JournalEntry::Completed { key, spent, .. } => {
-            let held = run.reserved.remove(key.as_str()).is_some();
-            run.spent += spent.unwrap_or_default();
-            if held || spent.is_some() {
-                each_ancestor(docs, task, |run| {
-                    run.reserved.remove(&format!("{task}/{key}"));
-                    run.spent += spent.unwrap_or_default();
-                })?;
-            }
-            run.calling.remove(&key);
-            run.timers.remove(&key);
-            run.open.remove(&key);
-            if key.kind() == "waitpoint" {
-                docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
-            }
-        }
-        JournalEntry::Timer { key, due, .. } => {
-            run.timers.insert(key.clone(), due);
-            run.open.insert(key, Phase::Allowed);
-        }
-        JournalEntry::Waiting { key, request_id, wait, due, .. } => {
-            let id = format!("{task}/{key}");
-            let waiting = Waiting { key: key.clone(), request_id, wait, due };
-            put(docs, row, kind::WAIT, &id, &waiting, |doc| {
-                doc.workspace = run.workspace.clone();
-                doc.tag = due.map(|_| tag::TIMED.to_owned());
-            })?;
-            run.open.insert(key, Phase::Allowed);
-        }
-        JournalEntry::Dropped { key } => {
-            docs.remove(kind::WAIT, &format!("{task}/{key}"))?;
-            run.timers.remove(&key);
-            run.open.remove(&key);
-        }
-        JournalEntry::Manifest { .. } | JournalEntry::Output { .. } => {}
-    }
-    // Whoever keeps the time looks at runs with this tag.
-    let timed = run.deadline.is_some() || !run.timers.is_empty();
-    let tag = timed.then(|| tag::TIMED.to_owned());
-    docs.replace(Doc { body: serde_json::to_string(&run)?, tag, ..doc })
-}
-
-/// Whoever started a run pays for it too.
-fn each_ancestor(docs: &mut dyn Docs, task: &str, change: impl Fn(&mut RunState)) -> Result<()> {
-    let parent_of = |docs: &dyn Docs, task: &str| -> Result<Option<String>> {
-        let Some(doc) = docs.get(kind::TASK, task)? else { return Ok(None) };
-        Ok(doc.parse::<Task>()?.parent_task_id.map(|id| id.to_string()))
-    };
-    let mut next = parent_of(docs, task)?;
-    while let Some(parent) = next {
-        if let Some(doc) = docs.get(kind::RUN, &parent)? {
-            let mut run: RunState = doc.parse()?;
-            change(&mut run);
-            docs.replace(Doc { body: serde_json::to_string(&run)?, ..doc })?;
-        }
-        next = parent_of(docs, &parent)?;
-    }
-    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -490,7 +304,7 @@ fn field<T: DeserializeOwned>(row: &Row, name: &str) -> Result<T> {
 }
 
 /// Writes a document; it keeps the place of its first version, and belongs where its row belongs.
-fn put(
+pub fn put(
     docs: &mut dyn Docs,
     row: &Row,
     kind: &str,

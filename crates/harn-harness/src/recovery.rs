@@ -1,5 +1,6 @@
 //! Starting up after whatever happened: the default workspace, interrupted runs, and the clock's business.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use harn_core::{
@@ -9,8 +10,8 @@ use harn_core::{
 use harn_log::{DocQuery, View};
 use harn_wire::agents::PermissionResponseRequest;
 
+use crate::in_flight::{OpenEffect, RunState};
 use crate::lifecycle::{derive_status, out_of_time, start_next, transition};
-use crate::projection::RunState;
 use crate::tx::{Tx, kind, tag};
 use crate::workspaces::{emit_workspace, new_workspace};
 use crate::{Call, Harness, call, requests, scripts};
@@ -65,7 +66,7 @@ impl Harness {
                 TaskStatus::Working => self.drive(task.id, task.session_id),
                 TaskStatus::AuthRequired | TaskStatus::InputRequired => {
                     // What a script only looks at is not in the journal before it is seen, so it may have been at work.
-                    let is_script = scripts::recorded(&task.metadata).is_some();
+                    let is_script = task.metadata.contains_key(scripts::KEY);
                     let (id, session) = (task.id.clone(), task.session_id.clone());
                     self.park_again(task).await?;
                     if is_script {
@@ -124,20 +125,28 @@ impl Harness {
         self.end_waits(now).await?;
         for request in unanswered {
             let id = request.id.clone();
-            let reason = Some("Nobody answered before the deadline.".to_owned());
-            let response = PermissionResponseRequest { approved: Some(false), reason, ..Default::default() };
-            let answered = self.weigh(request, response, None).await?;
-            self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
-                match tx.get::<PermissionRequest>(kind::REQUEST, id.as_str())? {
-                    Some(request) if request.status == RequestStatus::Pending => {
-                        requests::expire(tx, request, answered).map(|_| ())
-                    }
-                    _ => Ok(()),
-                }
-            })
-            .await?;
+            // One that cannot be ended must not keep the others from ending.
+            if let Err(error) = self.expire(request).await {
+                tracing::error!(%id, %error, "a request beyond its deadline could not be denied");
+            }
         }
         Ok(())
+    }
+
+    async fn expire(&self, request: PermissionRequest) -> Result<()> {
+        let id = request.id.clone();
+        let reason = Some("Nobody answered before the deadline.".to_owned());
+        let response = PermissionResponseRequest { approved: Some(false), reason, ..Default::default() };
+        let answered = self.weigh(request, response, None).await?;
+        self.command(&Call::harness(), move |tx: &mut Tx<'_>| {
+            match tx.get::<PermissionRequest>(kind::REQUEST, id.as_str())? {
+                Some(request) if request.status == RequestStatus::Pending => {
+                    requests::expire(tx, request, answered).map(|_| ())
+                }
+                _ => Ok(()),
+            }
+        })
+        .await
     }
 }
 
@@ -147,18 +156,22 @@ struct Overdue {
     /// Requests beyond their deadline.
     unanswered: Vec<PermissionRequest>,
     /// Runs with a timer whose time has come.
-    due: Vec<TaskId>,
+    due: BTreeSet<TaskId>,
 }
 
 fn overdue(view: &dyn View, now: Timestamp) -> Result<Overdue> {
     let timed = |kind| DocQuery { tag: Some(tag::TIMED), ..DocQuery::of(kind) };
-    let (mut late, mut due) = (Vec::new(), Vec::new());
+    let (mut late, mut due) = (Vec::new(), BTreeSet::new());
     for doc in view.docs(&timed(kind::RUN)).map_err(crate::fault)? {
         let run: RunState = doc.parse().map_err(crate::fault)?;
         if let Some((_, seconds)) = run.deadline.filter(|(deadline, _)| *deadline < now) {
             late.push((TaskId::from(doc.id.as_str()), seconds));
-        } else if run.timers.values().any(|at| *at <= now) {
-            due.push(TaskId::from(doc.id.as_str()));
+        }
+    }
+    for doc in view.docs(&timed(kind::EFFECT)).map_err(crate::fault)? {
+        let effect: OpenEffect = doc.parse().map_err(crate::fault)?;
+        if let (Some(task), true) = (doc.task, effect.due.is_some_and(|due| due <= now)) {
+            due.insert(TaskId::from(task.as_str()));
         }
     }
     let mut unanswered = Vec::new();

@@ -104,6 +104,12 @@ impl Harness {
         self.permission_requests(actor, None, Some(task), wanted).await
     }
 
+    pub async fn permission_request(&self, actor: &Actor, id: &RequestId) -> Result<PermissionRequest> {
+        actor.require("approvals:read")?;
+        let (actor, id) = (actor.clone(), id.clone());
+        self.glance(move |view| Ok(visible_request(view, &actor, &id)?.0))
+    }
+
     pub async fn respond(
         &self,
         call: &Call,
@@ -359,17 +365,25 @@ fn told(request: &PermissionRequest, votes: &[Vote], voter: Voter, answer: &Answ
         Voter::Caller if answer.approved => (Settled::Yes, votes),
         Voter::Caller => (Settled::No, votes),
     };
-    asks::record(request, votes, verdict, answer.reply.clone(), answer.reason.clone())
+    let said = votes.iter().rev().find_map(|vote| vote.reason.clone());
+    asks::record(request, votes, verdict, answer.reply.clone(), answer.reason.clone().or(said))
 }
 
-/// The run's own principal never answers; everybody answers once.
-fn check_voter(actor: &Actor, cause: &Cause, votes: &[Vote]) -> Result<()> {
+/// The run's own principal never answers.
+pub(crate) fn refuse_agent(actor: &Actor) -> Result<()> {
     if actor.id == crate::runs::AGENT {
         return Err(Error::new(Code::PermissionDenied, "An agent does not answer its own requests."));
     }
+    Ok(())
+}
+
+/// Everybody answers once.
+fn check_voter(actor: &Actor, cause: &Cause, votes: &[Vote]) -> Result<()> {
+    refuse_agent(actor)?;
     let reviewers = &cause.electorate.reviewers;
     if !reviewers.is_empty() && !reviewers.contains(&actor.id) {
-        return Err(Error::new(Code::PermissionDenied, "You are not among the reviewers of this request."));
+        let error = Error::new(Code::PermissionDenied, "You are not among the reviewers of this request.");
+        return Err(error.detail("reviewers", reviewers.clone()));
     }
     if votes.iter().any(|vote| vote.reviewer == actor.id) {
         return Err(Error::conflict("You have already answered this request."));

@@ -18,14 +18,15 @@ use harn_log::DocQuery;
 use serde_json::{Map, Value, json};
 
 use crate::asks::ask_people;
+use crate::in_flight::{OpenEffect, Phase, RunState, effect_id};
 use crate::law::{Case, check_budget};
 use crate::lifecycle::{self, append_message, deliver, derive_status, tool_call_subject};
-use crate::projection::{InboxItem, Phase, RunState};
+use crate::projection::InboxItem;
 use crate::requests::{ask_approval, manifest};
 use crate::runs::Facts;
 use crate::tx::{Place, Tx, kind, payload};
 use crate::waitpoints::{self, Ran};
-use crate::{Harness, script_tells};
+use crate::{Harness, clip, script_tells};
 
 /// Who ran a tool that none of ours ran.
 const PROVIDER: &str = "provider_native";
@@ -88,7 +89,9 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             Entry::Completed(completed) => self.took_place(*completed),
             Entry::Timer { key, due } => self.timer(key, due),
             Entry::Dropped { key } => {
-                lifecycle::withdraw_for(self.tx, &self.task, &key)?;
+                if let Some(Phase::Approval | Phase::Question) = self.phase(&key)? {
+                    lifecycle::withdraw_for(self.tx, &self.task, &key)?;
+                }
                 self.journal(&JournalEntry::Dropped { key })?;
                 Ok(Reply::Done)
             }
@@ -137,8 +140,10 @@ impl<'a, 'b> RunCommit<'a, 'b> {
     /// Whoever watches sees it with the commit of all that came before.
     fn output(&mut self, shown: Vec<Shown>) -> Result<Reply> {
         for Shown { to, text } in &shown {
-            let (subject, place) = (("task", self.task.id.as_str()), Place::task(&self.task));
-            self.tx.emit(EventKind::ScriptOutput, subject, place, json!({ "to": to, "text": text }))?;
+            for piece in clip::pieces(text) {
+                let (subject, place) = (("task", self.task.id.as_str()), Place::task(&self.task));
+                self.tx.emit(EventKind::ScriptOutput, subject, place, json!({ "to": to, "text": piece }))?;
+            }
         }
         self.journal(&JournalEntry::Output { shown })?;
         Ok(Reply::Done)
@@ -173,9 +178,12 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         Ok(Reply::Delivered(completion))
     }
 
+    fn open(&self, key: &EffectKey) -> Result<Option<OpenEffect>> {
+        self.tx.get(kind::EFFECT, &effect_id(self.task.id.as_str(), key))
+    }
+
     fn phase(&self, key: &EffectKey) -> Result<Option<Phase>> {
-        let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
-        Ok(run.and_then(|run| run.open.get(key).copied()))
+        Ok(self.open(key)?.map(|effect| effect.phase))
     }
 
     /// A driver that would perform what nobody has allowed is stopped here.
@@ -257,7 +265,7 @@ impl<'a, 'b> RunCommit<'a, 'b> {
                 Some(ask_approval(self.tx, &self.task, &self.manifest, &key, &call, decision, own)?)
             }
             Verdict::Deny => {
-                let body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args,
+                let body = json!({ "tool_call_id": call.id, "name": call.name, "input": clip::args(&call.args),
                                    "reason": decision.reason, "policy_decision": decision });
                 self.tool_event(EventKind::ToolDenied, &key, &call.id, body)?;
                 None
@@ -304,6 +312,10 @@ impl<'a, 'b> RunCommit<'a, 'b> {
             Ran::Done(answer) => self.ran(key, call, Completion::Answered { answer }, decision),
             Ran::Later(wait) => {
                 let (request_id, due) = (RequestId::generate(), wait.due(self.tx.now));
+                let body = json!({ "waitpoints": wait.ids, "mode": wait.mode, "due": due });
+                let place = Place::task(&self.task).span(key.span_id(&self.task.id));
+                let subject = ("task", self.task.id.as_str());
+                self.tx.emit(EventKind::WaitpointAwaited, subject, place, body)?;
                 self.journal(&JournalEntry::Waiting { key, request_id, call, wait, due, decision })?;
                 Ok(Reply::Done)
             }
@@ -355,14 +367,21 @@ impl<'a, 'b> RunCommit<'a, 'b> {
         Ok(Reply::Done)
     }
 
-    /// What an answer has really cost. A failed call is counted as nothing: providers do not charge for it.
+    /// What an answer has really cost. A failed call is counted as nothing: providers do not charge for it. Of one that
+    /// was interrupted nobody knows, so all that was set aside counts.
     fn spent(&self, key: &EffectKey, completion: &Completion) -> Result<Option<Spend>> {
-        let Completion::Model { answer } = completion else { return Ok(None) };
+        let answer = match completion {
+            Completion::Model { answer } => answer,
+            Completion::ModelFailed { failure, .. } if failure.code == "interrupted" => {
+                let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
+                return Ok(run.and_then(|run| run.reserved.get(key.as_str()).copied()));
+            }
+            _ => return Ok(None),
+        };
         let micro_usd = match &answer.answered_by {
             Some(by) => by.micro_usd,
             None => {
-                let run: Option<RunState> = self.tx.get(kind::RUN, self.task.id.as_str())?;
-                let asked = run.and_then(|run| run.calling.get(key).cloned());
+                let asked = self.open(key)?.and_then(|effect| effect.calling);
                 let prices = asked.and_then(|model| self.manifest.prices_of(&model));
                 prices.and_then(|prices| prices.cost(&answer.usage))
             }
@@ -372,7 +391,8 @@ impl<'a, 'b> RunCommit<'a, 'b> {
     }
 
     fn announce(&mut self, key: &EffectKey, call: &ToolCall, decision: &Decision) -> Result<()> {
-        let mut body = json!({ "tool_call_id": call.id, "name": call.name, "input": call.args });
+        let input = clip::args(&call.args);
+        let mut body = json!({ "tool_call_id": call.id, "name": call.name, "input": input });
         // A script calls its host by itself, no model has asked for it.
         if decision.context.effect != EffectKind::Call {
             self.tool_event(EventKind::AgentToolUse, key, &call.id, body.clone())?;

@@ -1,13 +1,15 @@
 //! A run's port: loads what a driver needs, and turns what it reports into journal entries and events.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use harn_core::decision::{Access, EffectKind, PathFact};
+use harn_core::decision::{EffectKind, PathFact};
 use harn_core::errand::Query;
-use harn_core::ports::{RunError, RunPort, Signal};
+use harn_core::ports::{Located, RunError, RunPort, Signal};
 use harn_core::run::{
     Answer, Decision, EffectKey, Entry, JournalEntry, Manifest, Reply, RunRecord, Seam, Verdict,
 };
@@ -16,6 +18,7 @@ use harn_core::{Artifact, ArtifactId, Code, Error, Result, SessionId, Task, Task
 use harn_log::{DocQuery, RowFilter, StagedBlob, View};
 
 use crate::artifacts::{artifact_of_run, content};
+use crate::in_flight::effect_id;
 use crate::law::Case;
 use crate::lifecycle::takes;
 use crate::plan::{Decoded, RunPlan};
@@ -29,6 +32,9 @@ use crate::{Call, Harness, fault};
 /// Where the paths of requested calls lead.
 pub(crate) type Facts = HashMap<EffectKey, Vec<PathFact>>;
 
+/// How long a run that waits for people stays in memory.
+const LINGERS: Duration = Duration::from_secs(2);
+
 /// The agent's own identity in events.
 pub(crate) const AGENT: &str = "agent:harn";
 
@@ -39,6 +45,8 @@ pub(crate) struct HarnessPort {
     pub signal: Arc<RunSignal>,
     /// What policy has to know about the run, once it is loaded.
     pub judged: OnceLock<(Task, Manifest)>,
+    /// Up to where the journal has been read.
+    pub read: AtomicU64,
 }
 
 #[async_trait]
@@ -46,8 +54,12 @@ impl RunPort for HarnessPort {
     async fn load(&self) -> Result<RunRecord, RunError> {
         let (task, session) = (self.task.clone(), self.session.clone());
         let plan = Arc::clone(&self.harness.plan);
-        let record = self.harness.look(move |view| load(view, &plan, task, session)).await;
-        let record = record.map_err(RunError::Unavailable)?;
+        let loaded = self.harness.look(move |view| {
+            let head = view.head().map_err(fault)?;
+            Ok((load(view, &plan, task, session)?, head))
+        });
+        let (record, head) = loaded.await.map_err(RunError::Unavailable)?;
+        self.read.store(head, Ordering::SeqCst);
         let id = self.task.clone();
         let task: Option<Task> = self
             .harness
@@ -114,20 +126,12 @@ impl RunPort for HarnessPort {
         look.await.map_err(RunError::Unavailable)
     }
 
-    fn may_read(&self, path: &str) -> bool {
-        let Some((task, manifest)) = self.judged.get() else { return false };
-        let args = serde_json::json!({ "path": path }).as_object().cloned().unwrap_or_default();
-        let call = ToolCall { id: String::new(), name: "read_file".into(), args };
-        let fact = PathFact {
-            asked: path.to_owned(),
-            access: Access::Read,
-            workspace_path: Some(path.to_owned()),
-            host_path: None,
-            through_link: false,
-        };
-        let now = self.harness.options.clock.now();
-        let decision = self.harness.law.decide(now, task, manifest, Case::tool(&call, &[fact]));
-        decision.action == Verdict::Allow
+    fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict {
+        let Some((task, manifest)) = self.judged.get() else { return Verdict::Deny };
+        let fact = at.read();
+        let args = serde_json::Map::from_iter([("path".to_owned(), fact.asked.as_str().into())]);
+        let case = Case { effect, name, args: &args, model: None, paths: &[fact], own: None };
+        self.harness.law.verdict(self.harness.options.clock.now(), task, manifest, case)
     }
 
     async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError> {
@@ -141,19 +145,26 @@ impl RunPort for HarnessPort {
         look.map_err(RunError::Unavailable)
     }
 
+    fn lingers(&self) -> Duration {
+        LINGERS
+    }
+
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {
-        let task = self.task.clone();
+        let (task, after) = (self.task.clone(), self.read.load(Ordering::SeqCst));
         let look = self.harness.look(move |view| {
-            let entries = journal(view, &task)?;
-            Ok(entries
-                .into_iter()
-                .filter_map(|entry| match entry {
-                    JournalEntry::Answered { key, answer, .. } => Some((key, answer)),
-                    _ => None,
-                })
-                .collect())
+            let head = view.head().map_err(fault)?;
+            let rows = view.rows(&RowFilter::journal(task.as_str()), after, usize::MAX).map_err(fault)?;
+            let mut answers = Vec::new();
+            for row in rows.iter().filter(|row| row.name == "answered") {
+                if let JournalEntry::Answered { key, answer, .. } = row.parse().map_err(fault)? {
+                    answers.push((key, answer));
+                }
+            }
+            Ok((answers, head))
         });
-        look.await.map_err(RunError::Unavailable)
+        let (answers, head) = look.await.map_err(RunError::Unavailable)?;
+        self.read.store(head, Ordering::SeqCst);
+        Ok(answers)
     }
 
     async fn tell(&self, query: Query) -> Result<serde_json::Value, RunError> {
@@ -234,24 +245,18 @@ pub(crate) fn journal(view: &dyn View, task: &TaskId) -> Result<Vec<JournalEntry
     rows.iter().skip(1).map(|row| row.parse().map_err(fault)).collect()
 }
 
-/// The call that an effect was requested with.
-pub(crate) fn requested_call(tx: &Tx<'_>, task: &Task, wanted: &EffectKey) -> Result<ToolCall> {
-    let found = requested_calls(tx, task)?.remove(wanted);
-    found.ok_or_else(|| never_requested(task, wanted))
-}
-
-/// The calls that the effects of a run were requested with, from one reading of its journal.
-pub(crate) fn requested_calls(tx: &Tx<'_>, task: &Task) -> Result<HashMap<EffectKey, ToolCall>> {
-    let mut calls = HashMap::new();
-    for entry in journal(&*tx.txn, &task.id)? {
-        if let JournalEntry::Requested { key, call, .. } = entry {
-            calls.entry(key).or_insert(call);
-        }
+/// The call that an effect in flight was requested with, which is what opened it.
+pub(crate) fn requested_call(tx: &Tx<'_>, task: &Task, key: &EffectKey) -> Result<ToolCall> {
+    let id = effect_id(task.id.as_str(), key);
+    let doc = tx.txn.doc(kind::EFFECT, &id).map_err(fault)?;
+    let row = doc.and_then(|doc| tx.txn.row(doc.position).transpose()).transpose().map_err(fault)?;
+    match row.map(|row| row.parse()).transpose().map_err(fault)? {
+        Some(JournalEntry::Requested { call, .. }) => Ok(call),
+        _ => Err(never_requested(task, key)),
     }
-    Ok(calls)
 }
 
-pub(crate) fn never_requested(task: &Task, key: &EffectKey) -> Error {
+fn never_requested(task: &Task, key: &EffectKey) -> Error {
     Error::internal(format!("Effect `{key}` of task `{}` was never requested.", task.id))
 }
 

@@ -198,6 +198,7 @@ impl Harness {
             session,
             signal,
             judged: Default::default(),
+            read: Default::default(),
         });
         tokio::spawn(supervise(port));
     }

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use harn_core::ports::{Export, Reach, ScriptChoice};
+use harn_core::narrowing::Narrowing;
+use harn_core::ports::{Reach, ScriptChoice};
 use harn_core::run::{RunEnd, ScriptImage, Trust};
 use harn_core::{
     Actor, Code, Error, EventKind, Failure, MessageInput, Metadata, Part, Persona, PersonaId, Result, Role,
-    Session, SessionId, Task, Visibility, Workspace, WorkspaceAccess, WorkspaceId,
+    Session, SessionId, Task, Visibility, Workspace, WorkspaceAccess,
 };
 use harn_log::{StagedBlob, View};
 use harn_wire::agents::SubmitTaskRequest;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::lifecycle::append_message;
+use crate::lifecycle::{append_message, input_message};
 use crate::manifest::is_logical;
 use crate::sessions::visible_session;
+use crate::skills::{self, Called};
 use crate::tx::{Place, Tx, get, kind};
 use crate::{Harness, fault};
 
@@ -28,6 +31,22 @@ pub(crate) struct Chosen {
     pub image: StagedBlob,
     /// For the task's metadata.
     pub told: Value,
+    /// Whose script it is, where the task did not say so itself.
+    pub persona: Option<PersonaId>,
+}
+
+/// A script that a task is to run, and which field has asked for it.
+struct Wanted {
+    choice: ScriptChoice,
+    trust: Trust,
+    narrowing: Narrowing,
+    param: &'static str,
+}
+
+impl Wanted {
+    fn of_persona(choice: ScriptChoice, param: &'static str) -> Self {
+        Self { choice, trust: Trust::Judged, narrowing: Narrowing::default(), param }
+    }
 }
 
 impl Harness {
@@ -40,51 +59,82 @@ impl Harness {
     ) -> Result<Option<Chosen>> {
         let (seer, session, persona) = (actor.clone(), session.clone(), request.persona_id.clone());
         let found = self.look(move |view| setting(view, &seer, &session, persona)).await?;
-        let (root, persona) = found;
-        let (choice, trust) = match request.metadata.get(KEY) {
-            Some(asked) => (asked_for(actor, asked)?, Trust::Own),
-            None => match persona.and_then(|persona| entry(&persona.entry_workflow)) {
-                Some(choice) => (choice, Trust::Judged),
-                None => return Ok(None),
-            },
-        };
-        let param = if trust == Trust::Own { "metadata.script" } else { "persona.entry_workflow" };
+        let (workspace, persona) = found;
+        if let Some(id) = request.metadata.get(skills::KEY) {
+            let Some(called) = self.called(actor, id).await? else { return Ok(None) };
+            if workspace.is_none_or(|workspace| workspace.id != called.workspace.id) {
+                let message = "The skill is of another workspace than the session.";
+                return Err(Error::invalid("metadata.skill_id", message));
+            }
+            return self.call(called, request).await.map(Some);
+        }
+        let root = workspace.as_ref().and_then(root_of);
+        if let Some(asked) = request.metadata.get(KEY) {
+            let (choice, narrowing) = (asked_for(actor, asked)?, self.narrowing(asked)?);
+            let wanted = Wanted { choice, trust: Trust::Own, narrowing, param: "metadata.script" };
+            return self.take_down(root, wanted, request).await.map(Some);
+        }
+        match persona.and_then(|persona| entry(&persona.entry_workflow)) {
+            Some(choice) => {
+                let wanted = Wanted::of_persona(choice, "persona.entry_workflow");
+                self.take_down(root, wanted, request).await.map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The export that a task calls, on behalf of the persona that offers it.
+    pub(crate) async fn call(&self, called: Called, request: &SubmitTaskRequest) -> Result<Chosen> {
+        let Called { workspace, persona, choice } = called;
+        if request.persona_id.as_ref().is_some_and(|id| *id != persona.id) {
+            return Err(Error::invalid("persona_id", "The skill is of another persona. Leave this out."));
+        }
+        let wanted = Wanted::of_persona(choice, "metadata.skill_id");
+        let chosen = self.take_down(root_of(&workspace), wanted, request).await?;
+        Ok(Chosen { persona: Some(persona.id), ..chosen })
+    }
+
+    /// Takes down a script that can be given the task's input.
+    async fn take_down(
+        &self,
+        root: Option<String>,
+        wanted: Wanted,
+        request: &SubmitTaskRequest,
+    ) -> Result<Chosen> {
+        let Wanted { choice, trust, narrowing, param } = wanted;
+        let input = input_message(&Value::Object(request.input.clone()))?;
         let (runner, wanted) = (Arc::clone(&self.runner), choice.clone());
         let taken = crate::blocking(move || {
-            runner.script(root.as_deref(), &wanted).map_err(|why| Error::invalid(param, why))
+            let image = runner.script(root.as_deref(), &wanted).map_err(|why| Error::invalid(param, why))?;
+            runner.fits(&image, &input.parts).map_err(|why| Error::invalid("input", why))?;
+            Ok(image)
         });
         let image = serde_json::to_vec(&taken.await?).map_err(|error| fault(error.into()))?;
         let image = self.log.stage(image.into()).await.map_err(fault)?;
-        let told = json!({ "path": choice.path, "function": choice.function, "args": choice.args,
-                           "image": image.hash.to_string(), "trust": trust });
-        Ok(Some(Chosen { image, told }))
+        let mut told = json!({ "path": choice.path, "function": choice.function, "args": choice.args,
+                               "image": image.hash.to_string(), "trust": trust });
+        let more = [
+            ("narrowing", (!narrowing.is_empty()).then(|| json!(narrowing))),
+            ("limits", (!choice.limits.is_usual()).then(|| json!(choice.limits))),
+            ("llm_mock", choice.llm_mock.map(Value::from)),
+        ];
+        for (name, value) in more {
+            value.into_iter().for_each(|value| told[name] = value);
+        }
+        Ok(Chosen { image, told, persona: None })
     }
 
-    /// What a script of a workspace offers to others.
-    pub async fn script_exports(
-        &self,
-        actor: &Actor,
-        workspace: &WorkspaceId,
-        path: &str,
-    ) -> Result<Vec<Export>> {
-        actor.require("workspaces:read")?;
-        let absent = || Error::not_found("workspace", workspace);
-        if !actor.sees(workspace) {
-            return Err(absent());
+    /// What a run that is asked for may not do, in words that mean something.
+    fn narrowing(&self, asked: &Value) -> Result<Narrowing> {
+        let words: Narrowing = field(asked, "narrowing", "an object such as {\"deny\": [\"network\"]}")?;
+        match self.law.narrowed_to(&words) {
+            Ok(_) => Ok(words),
+            Err(why) => Err(Error::invalid("metadata.script.narrowing", format!("{why}."))),
         }
-        let id = workspace.clone();
-        let found: Option<Workspace> = self.glance(move |view| get(view, kind::WORKSPACE, id.as_str()))?;
-        let root = root_of(found.ok_or_else(absent)?);
-        let choice = ScriptChoice { path: path.to_owned(), ..ScriptChoice::default() };
-        let runner = Arc::clone(&self.runner);
-        crate::blocking(move || {
-            runner.exports(root.as_deref(), &choice).map_err(|why| Error::invalid("path", why))
-        })
-        .await
     }
 }
 
-type Found = (Option<String>, Option<Persona>);
+type Found = (Option<Workspace>, Option<Persona>);
 
 fn setting(view: &dyn View, actor: &Actor, id: &SessionId, persona: Option<PersonaId>) -> Result<Found> {
     let session = visible_session(view, actor, id)?;
@@ -93,15 +143,16 @@ fn setting(view: &dyn View, actor: &Actor, id: &SessionId, persona: Option<Perso
         Some(id) => get(view, kind::PERSONA, id.as_str())?,
         None => None,
     };
-    Ok((workspace.and_then(root_of), persona))
+    Ok((workspace, persona))
 }
 
-fn root_of(workspace: Workspace) -> Option<String> {
-    Some(workspace.root).filter(|root| !is_logical(root))
+/// The folder of a workspace, if it has files.
+pub(crate) fn root_of(workspace: &Workspace) -> Option<String> {
+    Some(workspace.root.clone()).filter(|root| !is_logical(root))
 }
 
 /// `path/to/file.harn`, or with `#name` a pipeline or a function of it. Anything else names no script.
-fn entry(workflow: &str) -> Option<ScriptChoice> {
+pub(crate) fn entry(workflow: &str) -> Option<ScriptChoice> {
     let (path, function) = match workflow.split_once('#') {
         Some((path, function)) => (path, Some(function.to_owned())),
         None => (workflow, None),
@@ -118,29 +169,45 @@ fn asked_for(actor: &Actor, asked: &Value) -> Result<ScriptChoice> {
         return Err(Error::new(Code::PermissionDenied, message).param("metadata.script"));
     }
     let wrong = |field: &str, what: &str| Error::invalid(format!("metadata.script{field}"), what);
-    let fields = asked
-        .as_object()
-        .ok_or_else(|| wrong("", "This must be an object such as {\"path\": \"a.harn\"}."))?;
-    let path = fields.get("path").and_then(Value::as_str).filter(|path| !path.is_empty());
+    if !asked.is_object() {
+        return Err(wrong("", "This must be an object such as {\"path\": \"a.harn\"}."));
+    }
+    let path = asked["path"].as_str().filter(|path| !path.is_empty());
     let path = path.ok_or_else(|| wrong(".path", "The path of the script is missing."))?;
-    let function = match fields.get("function") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(name)) => Some(name.clone()),
-        Some(_) => return Err(wrong(".function", "This must be the name of a pipeline or a function.")),
-    };
-    let args = match fields.get("args") {
-        None | Some(Value::Null) => Some(Vec::new()),
-        Some(args) => serde_json::from_value(args.clone()).ok(),
-    };
-    let args = args.ok_or_else(|| wrong(".args", "This must be a list of texts."))?;
-    Ok(ScriptChoice { path: path.to_owned(), function, args, reach: Reach::Machine })
+    Ok(ScriptChoice {
+        path: path.to_owned(),
+        function: field(asked, "function", "the name of a pipeline or a function")?,
+        args: field(asked, "args", "a list of texts")?,
+        reach: Reach::Machine,
+        skills: field(asked, "skills", "a list of folders")?,
+        limits: field(asked, "limits", "an object with `steps`, `memory` and `output`, each a number")?,
+        llm_mock: field(asked, "llm_mock", "the path of a file")?,
+    })
 }
 
-/// The image of the script that a task runs, and how it is judged. Only `script_for` writes this.
-pub(crate) fn recorded(metadata: &Metadata) -> Option<(String, Trust)> {
-    let told = metadata.get(KEY)?;
+/// A field of what is asked for; as usual where it is absent.
+fn field<T: DeserializeOwned + Default>(asked: &Value, name: &str, wanted: &str) -> Result<T> {
+    match &asked[name] {
+        Value::Null => Ok(T::default()),
+        value => serde_json::from_value(value.clone()).map_err(|_| {
+            Error::invalid(format!("metadata.script.{name}"), format!("This must be {wanted}."))
+        }),
+    }
+}
+
+/// What a task's metadata says of the script that it runs. Only `script_for` writes this.
+pub(crate) struct Recorded {
+    pub image: String,
+    pub trust: Trust,
+    pub narrowing: Narrowing,
+}
+
+pub(crate) fn recorded(metadata: &Metadata) -> Result<Option<Recorded>> {
+    let Some(told) = metadata.get(KEY) else { return Ok(None) };
+    let Some(image) = told["image"].as_str() else { return Ok(None) };
     let trust = serde_json::from_value(told["trust"].clone()).unwrap_or_default();
-    Some((told["image"].as_str()?.to_owned(), trust))
+    let narrowing = field(told, "narrowing", "what narrows a run")?;
+    Ok(Some(Recorded { image: image.to_owned(), trust, narrowing }))
 }
 
 pub(crate) fn load(view: &dyn View, hash: &str) -> Result<Arc<ScriptImage>> {

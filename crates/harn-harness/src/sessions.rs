@@ -2,7 +2,7 @@
 
 use harn_core::run::Delivery;
 use harn_core::{
-    Actor, Branch, BranchId, BranchKind, BranchTag, Error, EventKind, Message, MessageId, MessageInput,
+    Actor, Branch, BranchId, BranchKind, BranchTag, Code, Error, EventKind, Message, MessageId, MessageInput,
     Result, Role, Session, SessionId, SessionState, SessionTag, Task, TaskStatus, Truncation, TruncationTag,
     Visibility, WorkspaceId,
 };
@@ -342,16 +342,18 @@ fn expired(session: &Session, now: harn_core::Timestamp) -> bool {
     session.state != SessionState::Closed && session.expires_at.is_some_and(|at| at <= now)
 }
 
-/// Vaults, memories and skills come with later work; until then no id can name one.
+/// Vaults and memories come with later work; until then no id can name one.
 fn check_links(request: &CreateSessionRequest) -> Result<()> {
-    for (param, object, ids) in [
-        ("vault_ids", "vault", &request.vault_ids),
-        ("memory_ids", "memory", &request.memory_ids),
-        ("skill_ids", "skill", &request.skill_ids),
-    ] {
+    for (param, object, ids) in
+        [("vault_ids", "vault", &request.vault_ids), ("memory_ids", "memory", &request.memory_ids)]
+    {
         if let Some(id) = ids.first() {
             return Err(Error::not_found(object, id).param(param));
         }
+    }
+    if !request.skill_ids.is_empty() {
+        let message = "Sessions take no skills yet. A task calls one with `metadata.skill_id`.";
+        return Err(Error::new(Code::NotImplemented, message).param("skill_ids"));
     }
     for (n, message) in request.initial_messages.iter().enumerate() {
         check_parts(&format!("initial_messages[{n}].parts"), message)?;
@@ -367,7 +369,7 @@ pub fn check_parts(param: &str, message: &MessageInput) -> Result<()> {
     Ok(())
 }
 
-fn new_session(tx: &Tx<'_>, workspace: WorkspaceId, metadata: Map<String, Value>) -> Session {
+pub(crate) fn new_session(tx: &Tx<'_>, workspace: WorkspaceId, metadata: Map<String, Value>) -> Session {
     let id = SessionId::generate();
     Session {
         object: SessionTag::Tag,
@@ -388,7 +390,12 @@ fn new_session(tx: &Tx<'_>, workspace: WorkspaceId, metadata: Map<String, Value>
     }
 }
 
-fn emit_session(tx: &mut Tx<'_>, kind: EventKind, session: &Session, reason: Option<&str>) -> Result<()> {
+pub(crate) fn emit_session(
+    tx: &mut Tx<'_>,
+    kind: EventKind,
+    session: &Session,
+    reason: Option<&str>,
+) -> Result<()> {
     let mut body = payload("session", session)?;
     if let Some(reason) = reason {
         body["reason"] = json!(reason);

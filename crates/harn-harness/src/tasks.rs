@@ -4,20 +4,24 @@ use harn_core::message::joined_text;
 use harn_core::run::Delivery;
 use harn_core::{
     Actor, Code, Error, EventKind, Message, Outcome, OutcomeId, Part, PermissionRequest, RequestId, Result,
-    SessionId, Task, TaskId, TaskStatus, TaskTag, Visibility, WorkspaceId,
+    Session, SessionId, Task, TaskId, TaskStatus, TaskTag, Visibility, WorkspaceId,
 };
 use harn_log::{DocQuery, View};
 use harn_wire::agents::{
     AppendTaskMessageRequest, CancelTaskRequest, Page, PermissionResponseRequest, SubmitTaskRequest,
     TaskMessageKind,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::lifecycle::{cancel, enqueue, input_message, new_message, start_next};
 use crate::page::{PageQuery, page};
+use crate::plan::RunPlan;
 use crate::requests::{self, Answered, confirmation};
 use crate::scripts::{self, Chosen};
-use crate::sessions::{check_parts, level, refuse_closed, visible_branch, visible_session};
+use crate::sessions::{
+    check_parts, emit_session, level, new_session, refuse_closed, visible_branch, visible_session,
+};
+use crate::skills;
 use crate::tx::{Place, Tx, get, kind, payload};
 use crate::workspaces::existing_persona;
 use crate::{Call, Harness};
@@ -49,16 +53,34 @@ impl Harness {
                     let message = format!("Session `{}` belongs to another workspace.", session.id);
                     return Err(Error::invalid("workspace_id", message));
                 }
-                let task = new_task(tx, &session, request, script?)?;
-                let place = Place::task(&task);
-                tx.emit(
-                    EventKind::TaskSubmitted,
-                    ("task", task.id.as_str()),
-                    place,
-                    payload("task", &task)?,
-                )?;
-                start_next(tx, &plan, &session)?;
-                Ok(tx.get(kind::TASK, task.id.as_str())?.unwrap_or(task))
+                accept(tx, &plan, &session, request, script?)
+            })
+        });
+        Ok(seen_by(submitted.await?, &call.actor))
+    }
+
+    /// A task that belongs to no conversation: an export is called in a session of its own.
+    pub async fn call_skill(&self, call: &Call, request: SubmitTaskRequest) -> Result<Task> {
+        call.actor.require("tasks:write")?;
+        call.actor.require("sessions:write")?;
+        let unsaid = || Error::invalid("session_id", "Say which session the task belongs to.");
+        let id = request.metadata.get(skills::KEY).ok_or_else(unsaid)?;
+        let called = self.called(&call.actor, id).await?.ok_or_else(unsaid)?;
+        let workspace = called.workspace.id.clone();
+        if request.workspace_id.as_ref().is_some_and(|id| *id != workspace) {
+            return Err(Error::invalid("workspace_id", "The skill is of another workspace."));
+        }
+        let plan = self.plan.clone();
+        let script = self.call(called, &request).await;
+        let submitted = self.command(call, move |tx: &mut Tx<'_>| {
+            tx.once(Some(&workspace), |tx| {
+                let script = script?;
+                let session = Session {
+                    persona_id: script.persona.clone(),
+                    ..new_session(tx, workspace.clone(), Map::new())
+                };
+                emit_session(tx, EventKind::SessionCreated, &session, None)?;
+                accept(tx, &plan, &session, request, Some(script))
             })
         });
         Ok(seen_by(submitted.await?, &call.actor))
@@ -274,15 +296,31 @@ fn refuse_terminal(task: &Task) -> Result<()> {
     ))
 }
 
+/// Takes a task in; it starts when its session is free.
+fn accept(
+    tx: &mut Tx<'_>,
+    plan: &RunPlan,
+    session: &Session,
+    request: SubmitTaskRequest,
+    script: Option<Chosen>,
+) -> Result<Task> {
+    let task = new_task(tx, session, request, script)?;
+    let place = Place::task(&task);
+    tx.emit(EventKind::TaskSubmitted, ("task", task.id.as_str()), place, payload("task", &task)?)?;
+    start_next(tx, plan, session)?;
+    Ok(tx.get(kind::TASK, task.id.as_str())?.unwrap_or(task))
+}
+
 fn new_task(
     tx: &mut Tx<'_>,
-    session: &harn_core::Session,
+    session: &Session,
     mut request: SubmitTaskRequest,
     script: Option<Chosen>,
 ) -> Result<Task> {
     request.metadata.remove(scripts::KEY);
-    if let Some(Chosen { image, told }) = script {
+    if let Some(Chosen { image, told, persona }) = script {
         tx.txn.keep_blob(&image).map_err(crate::fault)?;
+        request.persona_id = persona.or(request.persona_id);
         request.metadata.insert(scripts::KEY.into(), told);
     }
     let input = Value::Object(request.input);

@@ -27,8 +27,10 @@ pub mod kind {
     pub const BRANCH: &str = "branch";
     pub const OUTCOME: &str = "outcome";
     pub const REQUEST: &str = "permission_request";
-    /// What a run has in flight.
+    /// A run that is under way: its time, its money, and how much it has in flight.
     pub const RUN: &str = "run";
+    /// An effect that is in flight, by `task/key`.
+    pub const EFFECT: &str = "effect";
     /// The summary that stands for the older part of a session, by session.
     pub const COMPACTION: &str = "compaction";
     /// The permission policy that was put through the API.
@@ -51,7 +53,7 @@ pub mod kind {
 pub mod tag {
     /// A task that is not terminal.
     pub const OPEN: &str = "open";
-    /// A run with a deadline or a timer, a pending request with one, or a wait with one.
+    /// A run with a deadline, an effect that is a timer, a pending request with one, or a wait with one.
     pub const TIMED: &str = "timed";
     /// A session with an expiry.
     pub const EXPIRING: &str = "expiring";
@@ -92,7 +94,7 @@ impl Place {
     pub fn task(task: &Task) -> Self {
         Self {
             task: Some(task.id.to_string()),
-            trace: Some(trace_id(&task.id)),
+            trace: Some(task.id.trace_id()),
             ..Self::session(&task.workspace_id, &task.session_id)
         }
     }
@@ -101,11 +103,6 @@ impl Place {
         self.span = Some(span);
         self
     }
-}
-
-/// One trace per task, derived from its id.
-pub fn trace_id(task: &TaskId) -> String {
-    harn_core::hash::Sha256Hash::of(task.as_str().as_bytes()).to_string()[..32].to_owned()
 }
 
 /// A command's view of the log and its only way to write.

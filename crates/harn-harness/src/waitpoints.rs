@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use harn_core::errand::{Errand, Query, Recorded, Wait, Waitpoint};
+use harn_core::errand::{Errand, Query, Recorded, Wait, Waitpoint, WaitpointStatus};
 use harn_core::run::{Answer, JournalEntry};
-use harn_core::{Actor, Error, Result, Task, TaskId, Timestamp, WaitpointId, WorkspaceId};
+use harn_core::{Actor, Error, EventKind, Result, Task, TaskId, Timestamp, WaitpointId, WorkspaceId};
 use harn_log::{Doc, DocQuery, View};
+use harn_wire::agents::{self as wire, CancelWaitpointRequest, CompleteWaitpointRequest, Page};
 use serde_json::{Map, Value, json};
 
+use crate::in_flight::Waiting;
 use crate::lifecycle::derive_status;
-use crate::projection::Waiting;
-use crate::tx::{Tx, Wake, get, kind, tag};
+use crate::page::{PageQuery, page};
+use crate::requests::refuse_agent;
+use crate::tx::{Place, Tx, Wake, get, kind, tag};
+use crate::workspaces::visible_workspace;
 use crate::{Call, Harness, asks, fault};
 
 /// What came of an errand.
@@ -92,6 +96,10 @@ fn cancel(
 /// Records a change, and lets everyone go on whose wait that ends.
 fn changed_to(tx: &mut Tx<'_>, workspace: &WorkspaceId, waitpoint: Waitpoint) -> Result<Waitpoint> {
     tx.fact_in(workspace, "waitpoint.changed", &waitpoint)?;
+    let Waitpoint { id, status, settled_by, reason, .. } = &waitpoint;
+    // Not its value, which is for whoever waits.
+    let body = json!({ "waitpoint": id, "status": status, "by": settled_by, "reason": reason });
+    tx.emit(EventKind::WaitpointSettled, ("waitpoint", id), Place::workspace(workspace), body)?;
     let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::WAIT) };
     for doc in tx.txn.docs(&query).map_err(fault)? {
         let waiting: Waiting = doc.parse().map_err(fault)?;
@@ -122,42 +130,72 @@ fn end_wait(tx: &mut Tx<'_>, doc: &Doc, waiting: Waiting, outcome: Value) -> Res
 }
 
 impl Harness {
-    /// The waitpoints of the workspaces that the actor sees, oldest first.
-    pub async fn waitpoints(&self, actor: &Actor, workspace: WorkspaceId) -> Result<Vec<Waitpoint>> {
+    /// The waitpoints of a workspace, oldest first.
+    pub async fn waitpoints(
+        &self,
+        actor: &Actor,
+        workspace: WorkspaceId,
+        wanted: PageQuery,
+    ) -> Result<Page<wire::Waitpoint>> {
         actor.require("approvals:read")?;
         let actor = actor.clone();
         self.look(move |view| {
-            crate::workspaces::visible_workspace(view, &actor, &workspace)?;
+            visible_workspace(view, &actor, &workspace)?;
             let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::WAITPOINT) };
-            let docs = view.docs(&query).map_err(fault)?;
-            docs.iter().map(|doc| doc.parse().map_err(fault)).collect()
+            let waiting = waiting_in(view, &workspace)?;
+            let found = page::<Waitpoint>(view, &actor, query, &wanted, |_| true)?;
+            found.try_map(|one| Ok(shown(&workspace, one, &waiting)))
         })
         .await
     }
 
-    /// Completes a waitpoint; one that is settled already stays as it is.
+    pub async fn waitpoint(
+        &self,
+        actor: &Actor,
+        workspace: WorkspaceId,
+        id: &str,
+    ) -> Result<wire::Waitpoint> {
+        actor.require("approvals:read")?;
+        let (actor, id) = (actor.clone(), id.to_owned());
+        self.look(move |view| {
+            visible_workspace(view, &actor, &workspace)?;
+            let found = found(view, &workspace, &id)?.ok_or_else(|| Error::not_found("waitpoint", &id))?;
+            Ok(shown(&workspace, found, &waiting_in(view, &workspace)?))
+        })
+        .await
+    }
+
+    /// Completes a waitpoint. Doing it again with the same value changes nothing.
     pub async fn complete_waitpoint(
         &self,
         call: &Call,
         workspace: WorkspaceId,
         id: String,
-        value: Value,
-    ) -> Result<Waitpoint> {
-        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| {
-            complete(tx, workspace, waitpoint, value)
+        request: CompleteWaitpointRequest,
+    ) -> Result<wire::Waitpoint> {
+        let mut value = request.value;
+        harn_policy::redact_value(&mut value);
+        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| match waitpoint.status {
+            WaitpointStatus::Open => complete(tx, workspace, waitpoint, value),
+            WaitpointStatus::Completed if waitpoint.value == value => Ok(waitpoint),
+            WaitpointStatus::Completed => Err(settled(&waitpoint, "completed", " with another value")),
+            WaitpointStatus::Cancelled => Err(settled(&waitpoint, "cancelled", "")),
         })
         .await
     }
 
+    /// Cancels a waitpoint. Doing it again changes nothing.
     pub async fn cancel_waitpoint(
         &self,
         call: &Call,
         workspace: WorkspaceId,
         id: String,
-        reason: Option<String>,
-    ) -> Result<Waitpoint> {
-        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| {
-            cancel(tx, workspace, waitpoint, reason)
+        request: CancelWaitpointRequest,
+    ) -> Result<wire::Waitpoint> {
+        self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| match waitpoint.status {
+            WaitpointStatus::Open => cancel(tx, workspace, waitpoint, request.reason),
+            WaitpointStatus::Cancelled => Ok(waitpoint),
+            WaitpointStatus::Completed => Err(settled(&waitpoint, "completed", "")),
         })
         .await
     }
@@ -168,14 +206,17 @@ impl Harness {
         workspace: WorkspaceId,
         id: String,
         settle: impl FnOnce(&mut Tx<'_>, &WorkspaceId, Waitpoint) -> Result<Waitpoint> + Send + 'static,
-    ) -> Result<Waitpoint> {
+    ) -> Result<wire::Waitpoint> {
         call.actor.require("approvals:write")?;
+        refuse_agent(&call.actor)?;
         self.command(call, move |tx: &mut Tx<'_>| {
-            crate::workspaces::visible_workspace(&*tx.txn, &tx.call.actor, &workspace)?;
+            visible_workspace(&*tx.txn, &tx.call.actor, &workspace)?;
             tx.once(Some(&workspace), |tx| {
                 let waitpoint = found(&*tx.txn, &workspace, &id)?;
                 let waitpoint = waitpoint.ok_or_else(|| Error::not_found("waitpoint", &id))?;
-                settle(tx, &workspace, waitpoint)
+                let waiting = waiting_in(&*tx.txn, &workspace)?;
+                let waitpoint = settle(tx, &workspace, waitpoint)?;
+                Ok(shown(&workspace, waitpoint, &waiting))
             })
         })
         .await
@@ -237,6 +278,29 @@ impl Harness {
             let _ = commits.changed().await;
         }
     }
+}
+
+/// The first word about a waitpoint holds.
+fn settled(waitpoint: &Waitpoint, how: &str, with: &str) -> Error {
+    let by = waitpoint.settled_by.as_deref().unwrap_or("somebody");
+    Error::conflict(format!("Waitpoint `{}` was {how} by `{by}` already{with}.", waitpoint.id))
+        .detail("status", json!(waitpoint.status))
+}
+
+/// Which tasks of a workspace wait, each with what it waits for.
+fn waiting_in(view: &dyn View, workspace: &WorkspaceId) -> Result<Vec<(TaskId, Wait)>> {
+    let query = DocQuery { workspace: Some(workspace.as_str()), ..DocQuery::of(kind::WAIT) };
+    let waits = view.docs(&query).map_err(fault)?.into_iter().map(|doc| {
+        let waiting: Waiting = doc.parse().map_err(fault)?;
+        Ok((TaskId::from(doc.task.as_deref().unwrap_or_default()), waiting.wait))
+    });
+    waits.collect()
+}
+
+fn shown(workspace: &WorkspaceId, found: Waitpoint, waiting: &[(TaskId, Wait)]) -> wire::Waitpoint {
+    let tasks = waiting.iter().filter(|(_, wait)| wait.ids.contains(&found.id)).map(|(task, _)| task.clone());
+    let tasks = tasks.collect();
+    wire::Waitpoint::of(workspace.clone(), found, tasks)
 }
 
 fn overdue(view: &dyn View, now: Timestamp) -> Result<Vec<String>> {

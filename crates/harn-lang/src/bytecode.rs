@@ -610,6 +610,31 @@ impl Program {
             })
             .collect()
     }
+
+    /// The longest time that its own code sleeps, as far as that stands in it: `sleep(5m)`, not `sleep(pause)`.
+    pub fn longest_sleep_ms(&self) -> i64 {
+        let sleeps: Vec<u16> =
+            ["sleep", "sleep_ms"].iter().filter_map(|name| self.prelude.get(*name).copied()).collect();
+        let own = self.functions.iter().filter(|function| !function.is_prelude);
+        let pairs = own.flat_map(|function| function.code.windows(2));
+        let slept = pairs.filter_map(|pair| {
+            let (Op::CallFunction { start, function, .. } | Op::TailFunction { start, function, .. }) =
+                pair[1]
+            else {
+                return None;
+            };
+            match pair[0] {
+                _ if !sleeps.contains(&function) => None,
+                Op::Int { dst, value } if dst == start => Some(value.into()),
+                Op::Const { dst, index } if dst == start => match self.constants.get(index as usize)? {
+                    Value::Int(ms) | Value::Duration(ms) => Some(*ms),
+                    _ => None,
+                },
+                _ => None,
+            }
+        });
+        slept.max().unwrap_or(0)
+    }
 }
 
 /// A source that a program was made of.

@@ -4,14 +4,21 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json, json};
 
+use crate::builtins::schema::{self, Defaults};
+use crate::builtins::{Cx, Meter, Rng};
 use crate::bytecode::Source;
-use crate::compile::{Loader, Wanted, WantedField};
+use crate::compile::{Loader, Wanted, WantedField, constant};
 use crate::modules::{Module, Modules};
 use crate::problem::Problems;
 use crate::syntax::ast::*;
+use crate::value::Value;
 
 /// Types that refer to each other are followed so far.
 const MAX_DEPTH: usize = 32;
+/// What looking at arguments may take.
+const MEMORY: u64 = 64 << 20;
+/// Parameters of pipelines that the host fills in by itself.
+const OF_HOST: [&str; 3] = ["argv", "project", "context"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportKind {
@@ -31,12 +38,26 @@ pub struct Export {
     pub input_schema: Json,
     /// Null where nothing is said about what it gives back.
     pub output_schema: Json,
+    /// The same, for the machine.
+    pub returns: Option<Wanted>,
+    pub is_deprecated: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportParam {
     pub name: String,
     pub has_default: bool,
+    /// It takes all that is left.
+    pub is_rest: bool,
+}
+
+/// All that is wrong with arguments by the schema of what they are for.
+pub fn misfits(args: &Value, schema: &Value) -> Vec<String> {
+    let mut cx = Cx { meter: &mut Meter::new(MEMORY), rng: &mut Rng::new(0) };
+    match schema::check(&mut cx, args, schema, Defaults::Keep) {
+        Ok((_, problems)) => problems,
+        Err(fault) => vec![fault.to_string()],
+    }
 }
 
 /// Everything public in a script. Fails with what is wrong in its text or that of its imports.
@@ -92,41 +113,48 @@ impl<'a> Types<'a> {
     }
 
     fn export(&self, decl: &Decl) -> Option<Export> {
-        let description = decl.doc.clone().unwrap_or_default();
         let (name, kind, returns, params) = match &decl.kind {
             DeclKind::Function(function) => {
-                let params = function.params.iter().map(|param| {
-                    let schema = param.ty.as_ref().map_or_else(|| json!({}), |ty| self.schema(ty, 0));
-                    let schema =
-                        if param.is_rest { json!({ "type": "array", "items": schema }) } else { schema };
-                    (&param.name, param.default.is_some() || param.is_rest, schema)
-                });
-                (&function.name, ExportKind::Function, &function.returns, params.collect::<Vec<_>>())
+                let params = function.params.iter().map(|param| self.param(param)).collect();
+                (&function.name, ExportKind::Function, &function.returns, params)
             }
             DeclKind::Pipeline(pipeline) => {
-                let params = pipeline.params.iter().map(|param| (param, true, pipeline_param(&param.name)));
-                (&pipeline.name, ExportKind::Pipeline, &pipeline.returns, params.collect::<Vec<_>>())
+                let own = pipeline.params.iter().filter(|param| !OF_HOST.contains(&&*param.name));
+                let params: Vec<_> = own.map(|param| pipeline_param(&param.name)).collect();
+                (&pipeline.name, ExportKind::Pipeline, &pipeline.returns, params)
             }
             _ => return None,
         };
+        let (params, schemas): (Vec<ExportParam>, Vec<Json>) = params.into_iter().unzip();
         let required: Vec<&str> =
-            params.iter().filter(|(_, has_default, _)| !has_default).map(|(name, ..)| &*name.name).collect();
+            params.iter().filter(|param| !param.has_default).map(|param| param.name.as_str()).collect();
         let properties: Map<String, Json> =
-            params.iter().map(|(name, _, schema)| (name.name.to_string(), schema.clone())).collect();
+            params.iter().map(|param| param.name.clone()).zip(schemas).collect();
         Some(Export {
             name: name.name.to_string(),
-            description,
+            description: decl.doc.clone().unwrap_or_default(),
             kind,
             input_schema: json!({ "type": "object", "properties": properties, "required": required,
                                   "additionalProperties": false }),
             output_schema: returns.as_ref().map_or(Json::Null, |ty| self.schema(ty, 0)),
-            params: (params.iter())
-                .map(|(name, has_default, _)| ExportParam {
-                    name: name.name.to_string(),
-                    has_default: *has_default,
-                })
-                .collect(),
+            returns: returns.as_ref().map(|ty| self.wanted(ty, 0)),
+            is_deprecated: decl.attributes.iter().any(|attribute| &*attribute.name.name == "deprecated"),
+            params,
         })
+    }
+
+    fn param(&self, param: &Param) -> (ExportParam, Json) {
+        // The type of a rest parameter is that of the whole list.
+        let mut schema = match &param.ty {
+            Some(ty) => self.schema(ty, 0),
+            None if param.is_rest => json!({ "type": "array" }),
+            None => json!({}),
+        };
+        if let Some(value) = param.default.as_ref().and_then(default) {
+            schema["default"] = value;
+        }
+        let has_default = param.default.is_some() || param.is_rest;
+        (ExportParam { name: param.name.name.to_string(), has_default, is_rest: param.is_rest }, schema)
     }
 
     fn schema(&self, ty: &Type, depth: usize) -> Json {
@@ -136,13 +164,16 @@ impl<'a> Types<'a> {
         let deeper = |ty: &Type| self.schema(ty, depth + 1);
         match &ty.kind {
             TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list" | "set", [item]) => json!({ "type": "array", "items": deeper(item) }),
+                ("list", [item]) => json!({ "type": "array", "items": deeper(item) }),
+                ("set", [item]) => json!({ "type": "array", "items": deeper(item), "uniqueItems": true }),
                 ("dict", [_, value]) => json!({ "type": "object", "additionalProperties": deeper(value) }),
                 ("int", []) => json!({ "type": "integer" }),
-                ("float" | "duration", []) => json!({ "type": "number" }),
+                ("float", []) => json!({ "type": "number" }),
+                ("duration", []) => json!({ "type": "integer", "format": "milliseconds" }),
                 ("bool", []) => json!({ "type": "boolean" }),
                 ("string", []) => json!({ "type": "string" }),
-                ("list" | "set", []) => json!({ "type": "array" }),
+                ("list", []) => json!({ "type": "array" }),
+                ("set", []) => json!({ "type": "array", "uniqueItems": true }),
                 ("dict", []) => json!({ "type": "object" }),
                 ("nil", []) => json!({ "type": "null" }),
                 ("bytes", []) => json!({ "type": "string", "contentEncoding": "base64" }),
@@ -200,12 +231,34 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Pipelines do not say of what types their parameters are; of a few it is known.
-fn pipeline_param(name: &str) -> Json {
-    match name {
-        "task" | "project" => json!({ "type": "string" }),
-        _ => json!({}),
+/// What stands for an argument that is left out, where that is known without running anything.
+fn default(expr: &Expr) -> Option<Json> {
+    match expr.kind {
+        ExprKind::Duration(ms) => Some(ms.into()),
+        _ => constant(expr).and_then(|value| json_of(&value)),
     }
+}
+
+fn json_of(value: &Value) -> Option<Json> {
+    Some(match value {
+        Value::Nil => Json::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(value) => (*value).into(),
+        Value::Float(value) => (*value).into(),
+        Value::Str(text) => text.as_str().into(),
+        Value::List(items) => items.iter().map(json_of).collect::<Option<_>>()?,
+        Value::Dict(fields) => {
+            let fields = fields.iter().map(|(name, value)| Some((name.as_str().to_owned(), json_of(value)?)));
+            Json::Object(fields.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+/// Pipelines do not say of what types their parameters are; of the task it is known.
+fn pipeline_param(name: &str) -> (ExportParam, Json) {
+    let schema = if name == "task" { json!({ "type": "string" }) } else { json!({}) };
+    (ExportParam { name: name.to_owned(), has_default: true, is_rest: false }, schema)
 }
 
 fn union(members: &[Type], schema: impl Fn(&Type) -> Json) -> Json {

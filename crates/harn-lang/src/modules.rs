@@ -13,7 +13,16 @@ use crate::syntax::{Parsed, parse};
 pub trait Loader {
     /// The name and the text of a module, as seen from the one that imports it. The error says why there is none.
     fn load(&self, path: &str, from: &str) -> Result<Source, String>;
+
+    /// A part of the language that is written in itself, as it was when the program was taken down: a standard module,
+    /// or what the program can reach of the prelude. None where it is that of this version.
+    fn language(&self, _name: &str) -> Option<Source> {
+        None
+    }
 }
+
+/// The name of the prelude among the sources of a program.
+pub const PRELUDE: &str = "prelude";
 
 /// For programs that import nothing but the standard modules.
 pub struct NoModules;
@@ -49,7 +58,10 @@ impl Modules {
 impl Modules {
     /// A program, and as much of the prelude as it can reach.
     pub fn of_program(entry: Source, loader: &dyn Loader) -> Self {
-        let nothing = Source { name: "prelude".into(), text: "".into() };
+        if let Some(prelude) = loader.language(PRELUDE) {
+            return Self::read(prelude, entry, loader);
+        }
+        let nothing = Source { name: PRELUDE.into(), text: "".into() };
         let mut all = Self::read(nothing, entry, loader);
         if let Some((prelude, others)) = all.modules.split_first_mut() {
             let text = crate::prelude::reached(others.iter().map(|module| &*module.source.text));
@@ -81,9 +93,10 @@ impl Reader<'_> {
                 .collect();
             for (path, span) in wanted {
                 let from = self.modules[at].source.name.clone();
-                let source = match crate::stdlib::source(&path) {
-                    Some(source) => source,
-                    None => self.loader.load(&path, &from),
+                let source = match (self.loader.language(&path), crate::stdlib::source(&path)) {
+                    (Some(recorded), _) => Ok(recorded),
+                    (None, Some(source)) => source,
+                    (None, None) => self.loader.load(&path, &from),
                 };
                 match source {
                     Ok(source) => {

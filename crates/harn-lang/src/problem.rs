@@ -284,8 +284,8 @@ impl Code {
             ),
             Self::UnreachableCode => (
                 "code is never reached",
-                "a `return`, `throw`, `break` or `continue` before it",
-                "remove it, or move it before what leaves the block",
+                "a `return`, `throw`, `break` or `continue` before it, or a pipeline in the file, which is run instead",
+                "remove it, move it before what leaves the block, or into the pipeline",
             ),
             Self::PipelineReturnType => (
                 "a public pipeline does not say what it returns",

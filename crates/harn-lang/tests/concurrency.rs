@@ -52,6 +52,10 @@ fn errors_of_the_machine_that_leave_a_task_name_their_line() {
             "println(parallel settle [1, 0, 2] { x ->\n if x == 2 { throw \"boom\" }\n 10 / x\n})",
             "{failed: 2, results: [Result.Ok(10), Result.Err(Division by zero (line 3)), Result.Err(Thrown: boom)], succeeded: 1}\n",
         ),
+        (
+            "let f = { x -> throw {code: x} }\nprintln((parallel settle [1] { x -> f(x) }).results[0])\nprintln(unwrap_err((parallel each [1] { x -> try { f(x) } })[0]).code)",
+            "Result.Err(Thrown: {code: 1})\n1\n",
+        ),
     ]);
     fails(&[("await(spawn {\n undefined_thing\n})", "Undefined variable: undefined_thing (line 2)")]);
 }

@@ -35,9 +35,9 @@ pub use connect::{ConnectError, connect};
 pub use error::ModelError;
 pub use http::{
     AfterContent, HttpModel, HttpOptions, Limiter, Proxy, RateLimits, RetryPolicy, Transport, TransportError,
-    TransportOptions,
+    TransportOptions, Versions,
 };
-pub use mock_file::{MockFile, MockFileError, MockRecording};
+pub use mock_file::{MadeAgain, MockFile, MockFileError, MockRecording};
 pub use offline::OfflineModel;
 pub use record::{Recording, RecordingError, RecordingModel, Redact};
 pub use registry::{CatalogView, ModelSource, Models};

@@ -38,8 +38,8 @@ pub enum MockFileError {
     Unreadable { file: String, source: std::io::Error },
     #[error("{file} has {bytes} bytes, and a file of answers at most {LARGEST}")]
     TooLarge { file: String, bytes: u64 },
-    #[error("{file}:{line}: {source}; a line is one JSON object such as {{\"text\": \"Hello.\"}}")]
-    Line { file: String, line: usize, source: serde_json::Error },
+    #[error("{file}:{line}: {why}; a line is one JSON object such as {{\"text\": \"Hello.\"}}")]
+    Line { file: String, line: usize, why: String },
     #[error("{file} cannot be written: {source}; check that its folder exists and is yours to write")]
     Unwritable { file: String, source: std::io::Error },
 }
@@ -48,8 +48,15 @@ pub enum MockFileError {
 #[derive(Debug)]
 pub struct MockFile {
     file: PathBuf,
-    /// What is left, in the order of the file.
-    lines: Mutex<Vec<Line>>,
+    /// In the order of the file, without those that are used up.
+    lines: Mutex<Vec<Option<Line>>>,
+}
+
+/// Whether a call that was begun is made once more, because nobody knows what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MadeAgain {
+    Yes,
+    No,
 }
 
 impl MockFile {
@@ -57,6 +64,11 @@ impl MockFile {
 
     /// Reads the whole file, so that a mistake in it is told before anything runs.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, MockFileError> {
+        Self::parse(&path, &Self::read(&path)?)
+    }
+
+    /// The text of such a file.
+    pub fn read(path: impl AsRef<Path>) -> Result<String, MockFileError> {
         let path = path.as_ref();
         let file = path.display().to_string();
         let unreadable = |source| MockFileError::Unreadable { file: file.clone(), source };
@@ -64,7 +76,7 @@ impl MockFile {
         if bytes > LARGEST {
             return Err(MockFileError::TooLarge { file, bytes });
         }
-        Self::parse(path, &std::fs::read_to_string(path).map_err(unreadable)?)
+        std::fs::read_to_string(path).map_err(unreadable)
     }
 
     /// The same from a text; `path` is named in errors.
@@ -73,17 +85,33 @@ impl MockFile {
         let filled = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
         let read = |(line, text): (usize, &str)| {
             let file = || path.display().to_string();
-            serde_json::from_str(text).map_err(|source| MockFileError::Line { file: file(), line, source })
+            Line::parse(text).map(Some).map_err(|why| MockFileError::Line { file: file(), line, why })
         };
-        let lines = filled.map(read).collect::<Result<Vec<Line>, _>>()?;
+        let lines = filled.map(read).collect::<Result<Vec<Option<Line>>, _>>()?;
         Ok(Self { file: path.to_owned(), lines: Mutex::new(lines) })
     }
 
-    fn take(&self, request: &ModelRequest) -> Result<Line, ModelError> {
+    /// Goes on where another process stopped: these calls were made, in this order, and all but those that are made again
+    /// have had their answers.
+    pub fn go_on_after<'a>(&self, calls: impl IntoIterator<Item = (&'a ModelRequest, MadeAgain)>) {
+        let mut given_back = Vec::new();
+        for (request, again) in calls {
+            if let (Ok(taken), MadeAgain::Yes) = (self.take(request), again) {
+                given_back.push(taken);
+            }
+        }
+        let mut lines = self.lines.lock();
+        given_back.into_iter().for_each(|(at, line)| lines[at] = Some(line));
+    }
+
+    /// The line that answers, and its place.
+    fn take(&self, request: &ModelRequest) -> Result<(usize, Line), ModelError> {
         let mut lines = self.lines.lock();
         let said: Vec<&str> = request.messages.iter().map(text_of).chain([&*request.system]).collect();
-        let matched = lines.iter().position(|line| line.answers(&said));
-        let next = || lines.iter().position(Line::is_for_anything);
+        let first =
+            |fits: &dyn Fn(&Line) -> bool| lines.iter().position(|line| line.as_ref().is_some_and(fits));
+        let matched = first(&|line| line.answers(&said));
+        let next = || first(&Line::is_for_anything);
         let Some(at) = matched.or_else(next) else {
             let message = format!(
                 "no answer is left in {} that fits this call; add a line for it",
@@ -91,10 +119,9 @@ impl MockFile {
             );
             return Err(ModelError::InvalidRequest { message });
         };
-        Ok(match lines[at].is_kept() {
-            true => lines[at].clone(),
-            false => lines.remove(at),
-        })
+        let line =
+            if lines[at].as_ref().is_some_and(Line::is_kept) { lines[at].clone() } else { lines[at].take() };
+        Ok((at, line.unwrap_or_default()))
     }
 }
 
@@ -121,7 +148,7 @@ impl Model for MockFile {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let chunks = match self.take(&request) {
-            Ok(line) => line.chunks(),
+            Ok((_, line)) => line.chunks(),
             Err(error) => vec![Err(error)],
         };
         stream::iter(chunks).boxed()

@@ -7,9 +7,10 @@ use futures::future::BoxFuture;
 use harn_core::chat::ModelRef;
 use parking_lot::Mutex;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Provider};
 use crate::discover::Checked;
-use crate::{MockFile, MockRecording, Model, Variables};
+use crate::source::Extended;
+use crate::{CatalogSource, MockFile, MockRecording, Model, Variables};
 
 /// Connections that are kept. More than any process uses at a time; people may name models as they like.
 const KEPT: usize = 64;
@@ -30,6 +31,11 @@ pub trait ModelSource: Send + Sync {
     /// Asks a provider whether it is there; none for one that is not known.
     fn check(&self, _provider: &str) -> Option<BoxFuture<'static, Checked>> {
         None
+    }
+
+    /// All that it knows with one provider more, to call that one. The error says what is wrong with it.
+    fn extended(&self, _row: Provider) -> Result<CatalogSource, String> {
+        Err("providers cannot be added here".to_owned())
     }
 }
 
@@ -66,6 +72,12 @@ impl Models {
         Self(Arc::new(Shared { source: Some(source), ..self.parts() }))
     }
 
+    /// The same with one provider more, for one run. The error says what is wrong with it.
+    pub fn with_provider(&self, row: Provider) -> Result<Self, String> {
+        let source = self.0.source.clone().ok_or("there are no providers here")?;
+        Ok(self.clone().with_source(Arc::new(Extended::new(source, row)?)))
+    }
+
     /// The same, with every call of any model answered from a file: `--llm-mock`.
     #[must_use]
     pub fn with_mock(self, mock: Arc<MockFile>) -> Self {
@@ -76,6 +88,11 @@ impl Models {
     #[must_use]
     pub fn with_mock_recording(self, recording: Arc<MockRecording>) -> Self {
         Self(Arc::new(Shared { recording: Some(recording), ..self.parts() }))
+    }
+
+    /// The file that answers every call.
+    pub fn mock(&self) -> Option<&MockFile> {
+        self.0.mock.as_deref()
     }
 
     fn parts(&self) -> Shared {

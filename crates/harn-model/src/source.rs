@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use harn_core::chat::ModelRef;
 use parking_lot::Mutex;
 
-use crate::catalog::{Catalog, Resolved};
+use crate::catalog::{Catalog, Provider, Resolved};
 use crate::connect::limiter;
 use crate::discover::{self, Checked};
 use crate::registry::CatalogView;
@@ -87,10 +87,58 @@ impl ModelSource for CatalogSource {
         Some(CatalogView { catalog: &self.catalog, variables: self.variables })
     }
 
+    fn extended(&self, row: Provider) -> Result<CatalogSource, String> {
+        let catalog = self.catalog.clone().with_provider(row)?;
+        Ok(Self::new(catalog, self.variables, self.options.clone()))
+    }
+
     fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
         let provider = self.catalog.provider(provider)?;
         let transport = self.transport().ok()?;
         Some(discover::check(provider, &self.variables, transport).boxed())
+    }
+}
+
+/// A source with one provider more. All others are called by the source itself, which knows how.
+pub(crate) struct Extended {
+    base: Arc<dyn ModelSource>,
+    own: CatalogSource,
+    added: String,
+}
+
+impl Extended {
+    pub fn new(base: Arc<dyn ModelSource>, row: Provider) -> Result<Self, String> {
+        let added = row.id.clone();
+        Ok(Self { own: base.extended(row)?, base, added })
+    }
+
+    fn source_of(&self, provider: &str) -> &dyn ModelSource {
+        if provider == self.added { &self.own } else { &*self.base }
+    }
+}
+
+impl ModelSource for Extended {
+    fn resolve(&self, selector: &str) -> Result<ModelRef, String> {
+        match self.own.resolve(selector) {
+            Ok(found) if found.provider == self.added => Ok(found),
+            _ => self.base.resolve(selector),
+        }
+    }
+
+    fn connect(&self, reference: &ModelRef) -> Option<Arc<dyn Model>> {
+        self.source_of(&reference.provider).connect(reference)
+    }
+
+    fn catalog(&self) -> Option<CatalogView<'_>> {
+        ModelSource::catalog(&self.own)
+    }
+
+    fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
+        self.source_of(provider).check(provider)
+    }
+
+    fn extended(&self, row: Provider) -> Result<CatalogSource, String> {
+        self.own.extended(row)
     }
 }
 
@@ -128,6 +176,35 @@ mod tests {
         }
         let gone = ModelRef { provider: "gone".into(), model: "m".into() };
         assert!(source.connect(&gone).is_none());
+    }
+
+    #[test]
+    fn a_provider_that_was_added_is_called_and_the_others_are_called_as_before() {
+        let row = |id: &str, url: &str| {
+            let base = Catalog::builtin().provider("ollama").unwrap().clone();
+            Provider { id: id.into(), aliases: Vec::new(), base_url: Some(url.into()), ..base }
+        };
+        let base = Arc::new(source());
+        let more = Arc::new(Extended::new(base.clone(), row("own", "http://localhost:1")).unwrap());
+        let more = Arc::new(Extended::new(more, row("other", "http://localhost:2")).unwrap());
+        for selector in ["own:m", "other:m", "opus"] {
+            let reference = more.resolve(selector).unwrap();
+            assert_eq!(more.connect(&reference).unwrap().reference(), reference);
+        }
+        assert_eq!(base.limiters.lock().keys().collect::<Vec<_>>(), ["anthropic"]);
+        assert!(base.resolve("own:m").is_err());
+        let cases = [
+            (row("own", "http://localhost:2"), "there is a provider `own` already; choose another name"),
+            (
+                row("anthropic", "http://localhost:1"),
+                "there is a provider `anthropic` already; choose another name",
+            ),
+            (row("third", "ftp://x"), "the `base_url` of `third` must begin with https:// or http://"),
+        ];
+        for (row, expected) in cases {
+            assert_eq!(more.extended(row).err().as_deref(), Some(expected));
+        }
+        assert!(more.extended(row("own", "http://localhost:1")).is_ok());
     }
 
     #[test]

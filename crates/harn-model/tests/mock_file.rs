@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use harn_core::chat::{ChatMessage, ModelAnswer, ModelRef, StopReason, Usage};
 use harn_core::tool::ToolCall;
-use harn_model::{MockFile, MockRecording, Model, ModelError, Models, collect};
+use harn_model::{MadeAgain, MockFile, MockRecording, Model, ModelError, Models, collect};
 use serde_json::json;
 use support::request;
 
@@ -46,6 +46,27 @@ async fn lines_answer_in_order_and_those_with_a_match_whenever_it_fits() {
 }
 
 #[tokio::test]
+async fn what_was_answered_before_is_not_answered_again() {
+    let file = r#"
+        {"text": "one"}
+        {"match": "once", "consume_match": true, "text": "only now"}
+        {"match": "rain", "text": "an umbrella"}
+        {"text": "two"}
+        {"text": "three"}
+    "#;
+    let mock = MockFile::parse("a.jsonl", file).unwrap();
+    let made = ["a", "once", "rain", "b"].map(|words| request(vec![ChatMessage::user(words)]));
+    // The first call was begun before the others, and nobody knows its answer.
+    let again = |at: usize| if at == 0 { MadeAgain::Yes } else { MadeAgain::No };
+    mock.go_on_after(made.iter().enumerate().map(|(at, request)| (request, again(at))));
+    let mut heard = Vec::new();
+    for words in ["a", "once", "rain"] {
+        heard.push(ask(&mock, words).await.unwrap().text);
+    }
+    assert_eq!(heard, ["one", "three", "an umbrella"]);
+}
+
+#[tokio::test]
 async fn a_line_has_everything_that_an_answer_has() {
     let file = r#"{"text": "t", "thinking": "hm", "tool_calls": [{"name": "look", "arguments": {"a": 1}}],
                    "input_tokens": 5, "output_tokens": 6, "cache_read_tokens": 2, "cache_write_tokens": 1,
@@ -65,8 +86,17 @@ async fn a_line_has_everything_that_an_answer_has() {
 
 #[test]
 fn a_wrong_line_is_named() {
-    let error = MockFile::parse("a.jsonl", "{}\n\n{\"text\": 1}").unwrap_err().to_string();
-    assert!(error.starts_with("a.jsonl:3: invalid type: integer `1`, expected a string"), "{error}");
+    let cases = [
+        ("{\"text\": 1}", "`text` must be a text; a line is one JSON object such as {\"text\": \"Hello.\"}"),
+        ("{\"error\": \"rate_limit\"}", "`error` must be an object such as {\"category\": \"rate_limit\", "),
+        ("{\"tool_calls\": [{}]}", "`tool_calls` must be a list such as [{\"name\": \"look\", "),
+        ("[1]", "this is no object; "),
+        ("{\"text\"", "this is no JSON: "),
+    ];
+    for (line, expected) in cases {
+        let error = MockFile::parse("a.jsonl", &format!("{{}}\n\n{line}")).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("a.jsonl:3: {expected}")), "{error}");
+    }
     let error = MockFile::open("/no/such/file.jsonl").unwrap_err().to_string();
     assert!(error.starts_with("/no/such/file.jsonl cannot be read: "), "{error}");
 }

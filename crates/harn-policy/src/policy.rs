@@ -73,10 +73,11 @@ impl Default for Policy {
 fn rank(source: RuleSource) -> u8 {
     match source {
         RuleSource::Builtin | RuleSource::Tier | RuleSource::Budget => 0,
-        RuleSource::Rules => 1,
-        RuleSource::ApprovalPolicy => 2,
-        RuleSource::Policy => 3,
-        RuleSource::Remembered => 4,
+        RuleSource::CommandLine => 1,
+        RuleSource::Rules => 2,
+        RuleSource::ApprovalPolicy => 3,
+        RuleSource::Policy => 4,
+        RuleSource::Remembered => 5,
     }
 }
 
@@ -117,6 +118,14 @@ impl Policy {
             }
         }
         Ok(Self { rules, waivers, sets: compiler.finish() })
+    }
+
+    /// What is said to a call, for those who ask about very many paths.
+    pub fn verdict(&self, subject: &Subject<'_>) -> Verdict {
+        match subject.trust {
+            Trust::Own if self.rules.is_empty() => builtin::own_script().action,
+            _ => self.decide(subject).action,
+        }
     }
 
     /// Judges a call act by act; the gravest verdict holds.
@@ -373,6 +382,7 @@ fn reason(facts: &Facts<'_>, ruling: &Ruling<'_>) -> String {
         Decider::Tier(rule) => format!("{what}: {}.", rule.says),
         Decider::Rule(_, rule) => {
             let origin = match rule.source {
+                RuleSource::CommandLine => "of the command line",
                 RuleSource::Rules => "of harn.toml",
                 RuleSource::ApprovalPolicy => "of the approval policy",
                 RuleSource::Policy => "of the permission policy",

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
-use harn_core::{Clock, SystemClock, Timestamp};
 use harn_harness::Harness;
 
 use crate::{ServeOptions, Trust};
@@ -17,13 +16,12 @@ pub struct Edge {
     /// One bucket per actor, so that several keys of one actor do not multiply its share.
     pub limiter: Option<DefaultKeyedRateLimiter<String>>,
     pub openapi: Bytes,
-    pub started_at: Timestamp,
 }
 
 impl Edge {
     pub fn new(harness: Harness, options: ServeOptions, trust: Trust, document: serde_json::Value) -> Self {
         let limiter = options.rate_limit.map(|rate| RateLimiter::keyed(Quota::per_second(rate)));
         let openapi = document.to_string().into();
-        Self { harness, options, trust, limiter, openapi, started_at: SystemClock.now() }
+        Self { harness, options, trust, limiter, openapi }
     }
 }

@@ -15,7 +15,7 @@ pub use body::{Command, discard};
 use crate::failure::Failure;
 
 /// Longer ids name nothing.
-const LONGEST_ID: usize = 256;
+const LONGEST_ID: usize = 512;
 
 /// The actor that the gate has let in.
 pub struct Caller(pub Actor);
@@ -42,13 +42,30 @@ impl<S: Send + Sync, T: From<String>> FromRequestParts<S> for Id<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
-        let absent = || Error::new(Code::ResourceNotFound, "No resource with such an id is visible to you.");
-        let Path(id) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| absent())?;
-        if id.len() > LONGEST_ID {
-            return Err(absent().into());
-        }
-        Ok(Self(id.into()))
+        let Path(id) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| unnamed())?;
+        Ok(Self(known(id)?))
     }
+}
+
+/// The two ids in the path of something that belongs to something else.
+pub struct Ids<T, U>(pub T, pub U);
+
+impl<S: Send + Sync, T: From<String>, U: From<String>> FromRequestParts<S> for Ids<T, U> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let ids = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((of, id)) = ids.map_err(|_| unnamed())?;
+        Ok(Self(known(of)?, known(id)?))
+    }
+}
+
+fn known<T: From<String>>(id: String) -> Result<T> {
+    if id.len() > LONGEST_ID { Err(unnamed()) } else { Ok(id.into()) }
+}
+
+fn unnamed() -> Error {
+    Error::new(Code::ResourceNotFound, "No resource with such an id is visible to you.")
 }
 
 /// Parameters of the query. Unknown ones are ignored.

@@ -46,8 +46,6 @@ pub struct ServeOptions {
     pub heartbeat: Duration,
     /// Origins whose pages may call us; empty means pages served from this machine only.
     pub cors_origins: Vec<String>,
-    /// The provider catalog v2, as `GET /v1/provider-catalog` gives it.
-    pub provider_catalog: serde_json::Value,
     /// Cancelled when the server goes down: streams end, and the listeners stop accepting.
     pub shutdown: CancellationToken,
 }
@@ -61,7 +59,6 @@ impl Default for ServeOptions {
             upload_limit: 256 << 20,
             heartbeat: Duration::from_secs(15),
             cors_origins: Vec::new(),
-            provider_catalog: serde_json::json!({}),
             shutdown: CancellationToken::new(),
         }
     }

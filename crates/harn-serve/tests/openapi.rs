@@ -55,6 +55,14 @@ const ALLOWED: &[(&str, &str)] = &[
     ("GET /v1/keys", "ours: keys are made and revoked while the server runs"),
     ("POST /v1/keys", "as above"),
     ("DELETE /v1/keys/{key_id}", "as above"),
+    ("GET /v1/permission-requests/{request_id}", "ours: one request, beside the list"),
+    (
+        "GET /v1/workspaces/{workspace_id}/waitpoints",
+        "ours: what scripts wait for, seen and settled from outside",
+    ),
+    ("GET /v1/workspaces/{workspace_id}/waitpoints/{waitpoint_id}", "as above"),
+    ("POST /v1/workspaces/{workspace_id}/waitpoints/{waitpoint_id}/complete", "as above"),
+    ("POST /v1/workspaces/{workspace_id}/waitpoints/{waitpoint_id}/cancel", "as above"),
     ("POST /v1/tasks/{task_id}/undo", "ours: puts back what a task did to files"),
 ];
 

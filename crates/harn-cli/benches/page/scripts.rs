@@ -30,6 +30,8 @@ struct Row {
     plain: fn(&Path, usize, Kept) -> io::Result<()>,
     /// How many commits of the log a durable one should take.
     commits: u32,
+    /// All of them in flight at the same time.
+    at_once: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ enum Kept {
     No,
 }
 
-const ROWS: [Row; 3] = [
+const ROWS: [Row; 4] = [
     Row {
         what: "the clock",
         effect: "now_ms()",
@@ -48,6 +50,7 @@ const ROWS: [Row; 3] = [
             Ok(())
         },
         commits: 0,
+        at_once: false,
     },
     Row {
         what: "read_file",
@@ -55,6 +58,7 @@ const ROWS: [Row; 3] = [
         count: 1000,
         plain: |root, _, _| fs::read_to_string(root.join("note.txt")).map(drop),
         commits: 0,
+        at_once: false,
     },
     Row {
         what: "write_file",
@@ -62,6 +66,15 @@ const ROWS: [Row; 3] = [
         count: 100,
         plain: write_plainly,
         commits: 2,
+        at_once: false,
+    },
+    Row {
+        what: "at once",
+        effect: "write_file(\"f${i}\", \"a line\\n\")",
+        count: 100,
+        plain: write_plainly,
+        commits: 0,
+        at_once: true,
     },
 ];
 
@@ -105,7 +118,10 @@ fn line(out: &mut impl Write, row: &Row, how: &str, times: [Duration; 3], (peer,
 }
 
 fn script(row: &Row, count: usize) -> String {
-    format!("for i in 0 to {count} exclusive {{ {} }}\n", row.effect)
+    match row.at_once {
+        true => format!("parallel each (0 to {count} exclusive) {{ i -> {} }}\n", row.effect),
+        false => format!("for i in 0 to {count} exclusive {{ {} }}\n", row.effect),
+    }
 }
 
 /// The best times of no effects, of some, and of ten times as many.

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
-use harn_lang::vm::Limits;
+use harn_core::narrowing::Narrowing;
+use harn_core::run::ScriptLimits;
 
 use super::{TargetArgs, TestCommand};
 use crate::commands::script::host::Answers;
+use crate::problem::Problem;
 
 #[derive(Args)]
 pub struct RunArgs {
@@ -16,15 +19,15 @@ pub struct RunArgs {
     /// Code to run instead of a file.
     #[arg(short = 'e', value_name = "CODE")]
     pub code: Option<String>,
-    /// Steps that the script may make; 0 for as many as it wants.
-    #[arg(long, value_name = "STEPS", default_value_t = 100_000_000_000)]
-    pub max_steps: u64,
-    /// Memory that the script may use.
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
-    pub max_memory: u64,
-    /// What the script may print; 0 for as much as it wants.
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(..=1 << 30))]
-    pub max_output: u64,
+    /// Steps that the script may make, if not a hundred billion; 0 for as many as it wants.
+    #[arg(long, value_name = "STEPS")]
+    pub max_steps: Option<u64>,
+    /// Memory that the script may use, if not 1024, or 256 as a task.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub max_memory: Option<u64>,
+    /// What the script may print, if not 64; 0 for as much as it wants.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 30))]
+    pub max_output: Option<u64>,
     /// The script may do only this: calls such as `read_file`, or `files`, `process`, `network`, `models`, `people`, `host`.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     pub allow: Vec<String>,
@@ -37,8 +40,11 @@ pub struct RunArgs {
     /// Write what models answer to a file for --llm-mock.
     #[arg(long, value_name = "FILE", conflicts_with = "llm_mock")]
     pub llm_mock_record: Option<PathBuf>,
-    /// Run it as a task of the harness, which goes on after a crash. A script that asks people or other agents always
-    /// does.
+    /// A folder with skills, before all others that the script finds; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub skill_dir: Vec<PathBuf>,
+    /// Run it as a task of the harness, which goes on after a crash. A script that asks people or other agents, or sleeps
+    /// for more than a minute, always does.
     #[arg(long, conflicts_with = "code")]
     pub durable: bool,
     /// Print the events of such a run as JSON lines.
@@ -56,14 +62,25 @@ impl RunArgs {
         Answers { from: self.llm_mock.clone(), to: self.llm_mock_record.clone() }
     }
 
-    pub fn limits(&self) -> Limits {
-        let or_none = |limit: u64| if limit == 0 { u64::MAX } else { limit };
-        Limits {
-            fuel: or_none(self.max_steps),
-            memory: self.max_memory << 20,
-            output: or_none(self.max_output << 20),
-            ..Limits::default()
-        }
+    /// The folders with skills, wherever the script runs.
+    pub fn skills(&self) -> Result<Vec<PathBuf>> {
+        let full = |folder: &PathBuf| {
+            let found = folder.canonicalize().ok().filter(|folder| folder.is_dir());
+            found.ok_or_else(|| {
+                Problem::usage(format!("--skill-dir: {} is no folder", folder.display())).into()
+            })
+        };
+        self.skill_dir.iter().map(full).collect()
+    }
+
+    pub fn narrowing(&self) -> Narrowing {
+        Narrowing { allow: self.allow.clone(), deny: self.deny.clone() }
+    }
+
+    /// What it may use, where something is said about it.
+    pub fn limits(&self) -> ScriptLimits {
+        let bytes = |mib: Option<u64>| mib.map(|mib| mib << 20);
+        ScriptLimits { steps: self.max_steps, memory: bytes(self.max_memory), output: bytes(self.max_output) }
     }
 }
 

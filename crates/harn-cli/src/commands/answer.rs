@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use harn_client::{Client, Method};
-use harn_core::{Clock, PermissionRequest, RequestStatus, SystemClock, Task, Timestamp};
+use harn_core::{Clock, PermissionRequest, RequestStatus, SystemClock, Task, TaskStatus, Timestamp};
 use harn_wire::agents::PermissionResponseRequest;
 use serde_json::{Map, Value};
 
 use super::{say, say_json, show, tasks};
-use crate::api::{self, Cursor};
+use crate::api;
 use crate::args::AnswerArgs;
 use crate::connect::Connection;
-use crate::output::{paint, plain};
+use crate::output::plain;
 use crate::problem::Problem;
 
 /// What somebody decided.
@@ -104,13 +104,13 @@ fn expiry(text: &str) -> Result<Timestamp> {
 /// The request itself, or the only one that a task waits for.
 async fn find(client: &Client, id: &str) -> Result<PermissionRequest> {
     if !id.starts_with("task_") {
-        let same = |request: &Value| request["id"] == id;
-        let found = api::newest(client, "/v1/permission-requests", &[], Cursor::Page, 1, same).await?;
-        let absent = || {
-            Problem::new(format!("no request `{id}` is visible to you"))
-                .hint("`harn tasks list --status waiting` shows the tasks that wait, `harn tasks show ID` their requests")
-        };
-        return found.typed::<PermissionRequest>()?.pop().ok_or_else(|| absent().into());
+        let path = api::path(&["v1", "permission-requests", id]);
+        let answer = client.request(Method::GET, &path).send().await?;
+        if answer.status == 404 {
+            let hint = "`harn tasks list --status waiting` shows the tasks that wait, `harn tasks show ID` their requests";
+            return Err(Problem::new(format!("no request `{id}` is visible to you")).hint(hint).into());
+        }
+        return api::typed(&answer.ok()?.value()?);
     }
     let mut waiting = tasks::pending(client, id).await?;
     match (waiting.pop(), waiting.as_slice()) {
@@ -170,24 +170,31 @@ async fn finish(connection: &Connection, answered: &Value, json: bool) -> Result
         say(format_args!("Remembered as {}; `harn policy forget` removes it.", plain(rule)));
     }
     if let Some(task) = task {
-        let task: Task =
-            api::typed(&api::get(&connection.client, &api::path(&["v1", "tasks", &task])).await?)?;
-        let status = paint(tasks::status_tone(task.status), task.status.as_str());
-        say(format_args!("{} is {status}.", plain(task.id.as_str())));
+        tasks::say_status(&connection.client, &task).await?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Follows a task until it is over or waits for people.
-async fn settle(client: &Client, task: &str) -> Result<()> {
+/// Follows a task until it is over, or waits for people or at a waitpoint.
+pub async fn settle(client: &Client, task: &str) -> Result<()> {
     let path = api::path(&["v1", "tasks", task]);
     let mut events = client.request(Method::GET, &format!("{path}/stream")).events().await?;
     loop {
-        let status = api::typed::<Task>(&api::get(client, &path).await?)?.status;
-        let waits =
-            matches!(status, harn_core::TaskStatus::InputRequired | harn_core::TaskStatus::AuthRequired);
-        if status.is_terminal() || waits || events.next().await?.is_none() {
+        let task: Task = api::typed(&api::get(client, &path).await?)?;
+        let waits = matches!(task.status, TaskStatus::InputRequired | TaskStatus::AuthRequired);
+        if task.status.is_terminal() || waits || is_at_waitpoint(client, &task).await? {
+            return Ok(());
+        }
+        if events.next().await?.is_none() {
             return Ok(());
         }
     }
+}
+
+async fn is_at_waitpoint(client: &Client, task: &Task) -> Result<bool> {
+    let path = api::path(&["v1", "workspaces", task.workspace_id.as_str(), "waitpoints"]);
+    let waits = |waitpoint: &Value| {
+        waitpoint["task_ids"].as_array().is_some_and(|ids| ids.iter().any(|id| *id == *task.id.as_str()))
+    };
+    Ok(!api::newest(client, &path, &[], api::Cursor::Page, 1, waits).await?.items.is_empty())
 }

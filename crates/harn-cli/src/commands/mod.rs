@@ -18,6 +18,7 @@ pub mod show;
 pub mod task;
 pub mod tasks;
 pub mod undo;
+pub mod waitpoints;
 pub mod watch;
 pub mod workspaces;
 

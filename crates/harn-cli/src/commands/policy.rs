@@ -149,6 +149,7 @@ fn change(decision: &Decision) -> String {
                 "this holds for everybody; a rule in harn.toml with waives = \"{id}\" lifts it for some calls"
             )
         }
+        RuleSource::CommandLine => "start it again with other words after --allow and --deny".into(),
         RuleSource::Rules => format!("edit the rule `{id}` in harn.toml and start Harn again"),
         RuleSource::ApprovalPolicy => {
             format!("edit `{id}` in [permissions] of harn.toml and start Harn again")

@@ -90,6 +90,26 @@ fn script(task: &Task) -> String {
     text
 }
 
+/// What the run was started with and keeps to.
+fn flags(task: &Task) -> String {
+    let told = task.metadata.get("script").unwrap_or(&Value::Null);
+    let words = |list: &Value| -> Vec<String> {
+        list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let number =
+        |name: &str, unit: u64| told["limits"][name].as_u64().map(|number| (number / unit).to_string());
+    let said = [
+        ("--allow", words(&told["narrowing"]["allow"])),
+        ("--deny", words(&told["narrowing"]["deny"])),
+        ("--llm-mock", told["llm_mock"].as_str().map(str::to_owned).into_iter().collect()),
+        ("--max-steps", number("steps", 1).into_iter().collect()),
+        ("--max-memory", number("memory", 1 << 20).into_iter().collect()),
+        ("--max-output", number("output", 1 << 20).into_iter().collect()),
+    ];
+    let said = said.into_iter().filter(|(_, values)| !values.is_empty());
+    said.map(|(flag, values)| format!("{flag} {}", values.join(","))).collect::<Vec<_>>().join(" ")
+}
+
 async fn show(connection: &Connection, id: &str, json: bool) -> Result<ExitCode> {
     let task = task(connection, id).await?;
     let client = &connection.client;
@@ -112,6 +132,10 @@ async fn show(connection: &Connection, id: &str, json: bool) -> Result<ExitCode>
     facts.row([(Tone::Dim, "status".into()), (status_tone(task.status), task.status.as_str().to_owned())]);
     facts.fact("script", one_line(&script(&task), LINE));
     facts.fact("started", relative(task.created_at));
+    let flags = flags(&task);
+    if !flags.is_empty() {
+        facts.fact("with", one_line(&flags, LINE));
+    }
     if let Some(outcome) = &outcome {
         match &outcome.failure {
             Some(failure) => facts.fact("failure", one_line(&failure.message, LINE)),

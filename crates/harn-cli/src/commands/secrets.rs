@@ -2,9 +2,11 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::{Context, Result};
-use harn_engine::secrets::{Kept, Secrets};
+use harn_engine::secrets::{Entry, Kept, May, Secrets};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use serde_json::json;
 
@@ -19,29 +21,28 @@ const MOST_BYTES: u64 = 64 << 10;
 pub fn run(command: ConnectCommand) -> Result<ExitCode> {
     let secrets = Secrets::of_user();
     match command {
-        ConnectCommand::ApiKey { name, hosts } => keep(&secrets, &name, hosts),
+        ConnectCommand::ApiKey { name, hosts, programs } => keep(&secrets, &name, May { hosts, programs }),
         ConnectCommand::List { json } => list(&secrets, json),
         ConnectCommand::Remove { name } => remove(&secrets, &name),
     }
 }
 
-fn keep(secrets: &Secrets, name: &str, hosts: Vec<String>) -> Result<ExitCode> {
-    for host in &hosts {
-        check_host(host)?;
-    }
+fn keep(secrets: &Secrets, name: &str, may: May) -> Result<ExitCode> {
+    may.hosts.iter().try_for_each(|host| check_host(host))?;
+    may.programs.iter().try_for_each(|program| check_program(program))?;
     let value = value(name)?;
     if value.is_empty() {
         let problem = Problem::usage("the value is empty, so nothing was kept");
         return Err(problem.hint(format!("type it in, or `harn connect api-key {name} < FILE`")).into());
     }
-    let goes_nowhere = hosts.is_empty();
-    let place = match secrets.put(name, &value, hosts)? {
+    let goes_nowhere = may == May::default();
+    let place = match secrets.put(name, &value, may)? {
         Kept::Keychain => "the keychain of the system",
         Kept::File => "an encrypted file",
     };
     say(format_args!("Kept {} in {place}.", plain(name)));
     if goes_nowhere {
-        warn_line("warning: it may be sent nowhere yet; say where with --host HOST");
+        warn_line("warning: it may go nowhere yet; say where with --host HOST or --program PROGRAM");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -56,14 +57,24 @@ fn check_host(host: &str) -> Result<()> {
     Err(Problem::usage(format!("--host {}: that is no host", plain(host))).hint(hint).into())
 }
 
+fn check_program(program: &str) -> Result<()> {
+    if !program.is_empty() && !program.contains(|letter: char| letter.is_whitespace() || letter.is_control())
+    {
+        return Ok(());
+    }
+    let hint = "a program is one word, as scripts call it: `gh`, or `/usr/bin/gh`";
+    Err(Problem::usage(format!("--program {}: that is no program", plain(program))).hint(hint).into())
+}
+
 /// What is typed in without being shown, or all of standard input.
 fn value(name: &str) -> Result<String> {
     let input = io::stdin();
     let mut text = String::new();
     if input.is_terminal() {
+        // Before it is asked for, so that nothing is shown however fast somebody types.
+        let _silence = Silence::new()?;
         let mut error = io::stderr();
         write!(error, "Value of {}: ", plain(name)).and_then(|()| error.flush())?;
-        let _silence = Silence::new()?;
         input.lock().take(MOST_BYTES).read_line(&mut text).context("the value cannot be read")?;
         writeln!(error)?;
     } else {
@@ -76,12 +87,22 @@ fn value(name: &str) -> Result<String> {
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal that does not show what is typed, until this is dropped or a signal ends the process.
 struct Silence(Termios);
 
 impl Silence {
     fn new() -> Result<Self> {
         let before = tcgetattr(io::stdin()).context("the terminal cannot be asked")?;
+        let signals: SigSet =
+            [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM].into_iter().collect();
+        signals.thread_block()?;
+        let own = Self(before.clone());
+        thread::spawn(move || {
+            if let Ok(signal) = signals.wait() {
+                drop(own);
+                std::process::exit(128 + signal as i32);
+            }
+        });
         let mut silent = before.clone();
         silent.local_flags.remove(LocalFlags::ECHO);
         tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &silent).context("the terminal cannot be silenced")?;
@@ -98,7 +119,10 @@ impl Drop for Silence {
 fn list(secrets: &Secrets, as_json: bool) -> Result<ExitCode> {
     let all = secrets.list()?;
     if as_json {
-        let one = |(name, entry): &(String, harn_engine::secrets::Entry)| json!({ "name": name, "hosts": entry.hosts, "stored_at": entry.stored_at });
+        let one = |(name, entry): &(String, Entry)| {
+            let Entry { hosts, programs, stored_at, .. } = entry;
+            json!({ "name": name, "hosts": hosts, "programs": programs, "stored_at": stored_at })
+        };
         say_json(&json!({ "data": all.iter().map(one).collect::<Vec<_>>() }));
         return Ok(ExitCode::SUCCESS);
     }
@@ -106,13 +130,15 @@ fn list(secrets: &Secrets, as_json: bool) -> Result<ExitCode> {
         say("No secrets. `harn connect api-key NAME --host HOST` keeps one.");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = Table::new(&["NAME", "KEPT", "HOSTS"]);
+    let mut table = Table::new(&["NAME", "KEPT", "MAY GO TO"]);
     for (name, entry) in all {
-        let hosts = if entry.hosts.is_empty() { "nowhere".to_owned() } else { entry.hosts.join(", ") };
+        let programs = entry.programs.iter().map(|program| format!("{program} (program)"));
+        let places: Vec<String> = entry.hosts.iter().cloned().chain(programs).collect();
+        let places = if places.is_empty() { "nowhere".to_owned() } else { places.join(", ") };
         table.row([
             (Tone::Strong, plain(&name)),
             (Tone::Dim, relative(entry.stored_at)),
-            (Tone::Plain, plain(&hosts)),
+            (Tone::Plain, plain(&places)),
         ]);
     }
     table.say();

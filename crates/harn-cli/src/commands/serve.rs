@@ -45,7 +45,6 @@ async fn serve(args: ServeArgs) -> Result<ExitCode> {
     let options = ServeOptions {
         public_url: url.clone(),
         rate_limit: NonZeroU32::new(args.rate_limit),
-        provider_catalog: host.config.catalog.export_for(&environment),
         ..Default::default()
     };
     host.listen_locally(&options, Some(url.clone()))?;

@@ -90,6 +90,11 @@ pub fn request(request: &PermissionRequest) {
             facts.fact("risks", labels.iter().map(text).collect::<Vec<_>>().join(", "));
         }
     }
+    let reviewers: Vec<String> =
+        request.request["reviewers"].as_array().into_iter().flatten().map(text).collect();
+    if !reviewers.is_empty() {
+        facts.fact("reviewers", reviewers.join(", "));
+    }
     if let Some(quorum @ 2..) = request.request["quorum"].as_u64() {
         let votes = request.response["votes"].as_array().map_or(0, Vec::len);
         facts.fact("votes", format!("{votes} of {quorum}"));

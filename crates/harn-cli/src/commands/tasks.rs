@@ -159,6 +159,14 @@ fn cost(outcome: &Outcome) -> String {
     total.map_or("cost unknown".into(), |total| dollars((total * 1e6).round() as u64))
 }
 
+/// How a task stands, in one line.
+pub async fn say_status(client: &Client, id: &str) -> Result<()> {
+    let task: Task = api::typed(&api::get(client, &api::path(&["v1", "tasks", id])).await?)?;
+    let status = paint(status_tone(task.status), task.status.as_str());
+    say(format_args!("{} is {status}.", plain(task.id.as_str())));
+    Ok(())
+}
+
 /// What a task waits for.
 pub async fn pending(client: &Client, task: &str) -> Result<Vec<PermissionRequest>> {
     let path = api::path(&["v1", "tasks", task]) + "/permission-requests";

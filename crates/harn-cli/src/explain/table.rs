@@ -243,7 +243,7 @@ pub const FAILURES: &[Entry] = &[
     entry(
         Kind::Failure,
         "script_result",
-        "What a script gave back is not what its pipeline says that it gives, or is too large to be kept.",
+        "What a script gave back is not of the type that its pipeline or function declares, or is too large to be kept.",
         "the message has the path to the value that does not fit, and the type that was expected",
         "correct the `return` or the declared type; write what is large to a file",
     ),
@@ -345,6 +345,13 @@ pub const FAILURES: &[Entry] = &[
         "trouble at the provider or on the way to it",
         "submit the task again",
     ),
+    entry(
+        Kind::Failure,
+        "interrupted",
+        "Harn stopped while a script read an answer that was under way.",
+        "a crash or a restart; what was set aside for the call counts as spent, since nobody knows",
+        "ask again, in the script or with a new run: a second answer would not go on from the first",
+    ),
 ];
 
 pub const EXITS: &[Entry] = &[
@@ -366,8 +373,8 @@ pub const EXITS: &[Entry] = &[
     entry(
         Kind::Exit,
         "3",
-        "Of `harn task --no-input`: the task waits for an answer.",
-        "a tool call that needs approval, or a question of the agent",
+        "Of `harn task --no-input`, and of `harn run` and `harn runs resume` without a terminal: it waits for an answer.",
+        "a tool call that needs approval, or a question of the agent or the script",
         "`harn tasks answer ID` with --approve, --deny or --reply TEXT",
     ),
     entry(

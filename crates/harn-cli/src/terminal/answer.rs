@@ -12,6 +12,9 @@ use super::call::Args;
 use super::line::Line;
 use super::request::{Request, What};
 
+/// What can be said to a run that leaves nothing behind.
+const HERE: &str = "Type y, n or ?, then Enter.";
+
 /// A request that somebody is being asked about.
 #[derive(Clone, Debug)]
 pub struct Ask {
@@ -65,19 +68,21 @@ impl Ask {
         }
         if self.request.is_question() {
             return match line {
-                "" => Act::Again("Type an answer; Ctrl-C cancels the task.".into()),
+                "" => Act::Again("Type an answer; Ctrl-C ends it.".into()),
                 text => Act::Send(json!({ "answer": text })),
             };
         }
         let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         match (key.to_lowercase().as_str(), rest.trim()) {
             ("y" | "yes", "") => Act::Send(self.yes(None)),
+            ("s" | "w" | "e", "") if !self.request.is_kept() => Act::Again(HERE.into()),
             ("s", "") => Act::Send(self.yes(Some("session"))),
             ("w", "") => Act::Send(self.yes(Some("workspace"))),
             ("n" | "no", "") => Act::Send(json!({ "approved": false })),
             ("n" | "no", reason) => Act::Send(json!({ "approved": false, "reason": reason })),
             ("e", "") => Act::Edit,
             ("?", "") => Act::Show(self.request.more()),
+            _ if !self.request.is_kept() => Act::Again(HERE.into()),
             _ => Act::Again("Type y, n, s, w, e or ?, then Enter.".into()),
         }
     }

@@ -1,7 +1,8 @@
 //! Something that a run asks people: the exact action, why it asks, and what may be answered.
 
-use harn_core::ask::shown_choice;
-use harn_core::{PermissionRequest, RequestSource, RequestStatus};
+use harn_core::ask::{Ask, AskKind, shown_choice};
+use harn_core::tool::ToolCall;
+use harn_core::{Decision, PermissionRequest, RequestSource, RequestStatus};
 use serde_json::{Value, json};
 
 use super::call::{Args, json_lines, short_form, whole_action};
@@ -11,6 +12,7 @@ use super::text::lines;
 /// A request as the terminal shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
+    /// Empty for what is asked here and now, and nowhere else.
     pub id: String,
     pub task: String,
     /// The tool call that waits.
@@ -30,6 +32,40 @@ pub enum What {
 impl Request {
     pub fn parse(value: &Value) -> Option<Self> {
         serde_json::from_value::<PermissionRequest>(value.clone()).ok().map(Self::from)
+    }
+
+    /// A call of a run that leaves nothing behind, and why policy asks about it.
+    pub fn of_call(call: &ToolCall, decision: &Decision) -> Self {
+        Self::here(What::Approval {
+            tool: call.name.clone(),
+            args: call.args.clone(),
+            decision: json!(decision),
+            reason: decision.reason.clone(),
+        })
+    }
+
+    /// What such a run asks by itself.
+    pub fn of_ask(ask: &Ask) -> Self {
+        let action = json!({ "prompt": ask.prompt, "choices": ask.choices, "role": ask.role, "evidence": ask.evidence });
+        Self::here(match ask.kind {
+            AskKind::Question => What::Question { prompt: question(&action) },
+            _ => What::Approval {
+                tool: ask.call.name.clone(),
+                args: asked_args(&action),
+                decision: Value::Null,
+                reason: String::new(),
+            },
+        })
+    }
+
+    fn here(what: What) -> Self {
+        let (id, task, call) = (String::new(), String::new(), String::new());
+        Self { id, task, call, what, quorum: 1, deadline: None }
+    }
+
+    /// Whether it can be answered from elsewhere, and the answer be kept.
+    pub fn is_kept(&self) -> bool {
+        !self.id.is_empty()
     }
 
     pub fn is_question(&self) -> bool {
@@ -90,7 +126,7 @@ impl Request {
         let Self { what: What::Approval { decision, .. }, quorum, .. } = self else {
             return Line::new(Tone::Faint, "Type the answer in one line.").indented(2);
         };
-        let of_script = decision.is_null();
+        let of_script = decision.is_null() || !self.is_kept();
         // What several people have to agree to is never remembered, nor what a script asks by itself.
         let remembered: &[(&str, &str)] = if *quorum > 1 || of_script {
             &[]
@@ -118,9 +154,10 @@ impl Request {
             shown.extend(json_lines(&json!(args)));
             shown.push(Line::plain("After n you can say why: `n not in this folder`.").indented(2));
         }
-        shown.push(
-            Line::plain(&format!("Request {}; elsewhere: {}", self.id, self.answer_command())).indented(2),
-        );
+        if self.is_kept() {
+            let elsewhere = format!("Request {}; elsewhere: {}", self.id, self.answer_command());
+            shown.push(Line::plain(&elsewhere).indented(2));
+        }
         shown
     }
 

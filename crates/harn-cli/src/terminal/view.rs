@@ -14,6 +14,7 @@ use super::event::Event;
 use super::line::{Line, Tone};
 use super::request::{Request, rule};
 use super::text::lines;
+use crate::output::plain;
 
 /// How much of a diff is shown.
 const DIFF_LINES: usize = 40;
@@ -169,6 +170,7 @@ impl View {
                 let (is_error, text) = (event.text("to") == "error", event.text("text").to_owned());
                 Shown { lines: Vec::new(), news: News::Printed { is_error, text } }
             }
+            EventKind::WaitpointAwaited => self.waits(event),
             EventKind::ToolApprovalRequired | EventKind::QuestionAsked => self.asked(event),
             EventKind::ToolApproved => self.approved(event).into(),
             EventKind::ToolDenied => self.denied(event).into(),
@@ -194,6 +196,20 @@ impl View {
         let id = task["id"].as_str().or(event.task_id.as_deref()).unwrap_or_default();
         let session = task["session_id"].as_str().unwrap_or_default();
         Line::new(Tone::Faint, &format!("Task {id} in {session}"))
+    }
+
+    /// Nobody is asked, so whoever watches has to know what would let it go on.
+    fn waits(&self, event: &Event) -> Shown {
+        let ids = event.payload["waitpoints"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let ids: Vec<String> = ids.map(plain).collect();
+        let text = format!("Waits for {}; `harn waitpoints complete` lets it go on.", ids.join(", "));
+        match self.detail {
+            Detail::Script => {
+                let news = News::Printed { is_error: true, text: format!("{text}\n") };
+                Shown { lines: Vec::new(), news }
+            }
+            _ => vec![Line::new(Tone::Faint, &text)].into(),
+        }
     }
 
     fn requested(&mut self, event: &Event) {

@@ -237,3 +237,13 @@ fn no_event_brings_a_control_character_to_the_screen() {
     }
     assert!(seen > 1000, "only {seen} lines were looked at");
 }
+
+#[test]
+fn whoever_watches_learns_what_a_script_waits_for() {
+    let body = json!({ "waitpoints": ["tests", "de\u{1b}[2Jploy"], "mode": "all", "due": null });
+    let told = "Waits for tests, de\\x1b[2Jploy; `harn waitpoints complete` lets it go on.";
+    assert_eq!(Story::new(Detail::Full).tell("vendor.harn.waitpoint_awaited", &body), [told]);
+    let mut story = Story::new(Detail::Script);
+    assert_eq!(story.tell("vendor.harn.waitpoint_awaited", &body), [""; 0]);
+    assert_eq!(story.news, News::Printed { is_error: true, text: format!("{told}\n") });
+}

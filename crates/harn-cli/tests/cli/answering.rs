@@ -1,10 +1,7 @@
 //! Answers that people give: by flags, at a terminal, in a process of their own or through a server.
 
-use std::io::{Read, Write};
-
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-
-use crate::kit::{HARN, Project};
+use crate::kit::Project;
+use crate::terminal::converse;
 
 #[test]
 fn an_approval_lets_the_task_end_in_this_process() {
@@ -77,36 +74,9 @@ fn at_a_terminal_the_request_is_shown_and_asked_about() {
     let [.., waiting] = project.used();
     let mut seen = String::new();
     for (typed, wanted) in [("later\n", "Nothing was answered."), ("y\n", "is COMPLETED")] {
-        seen = converse(&project, &["tasks", "answer", &waiting], typed);
+        seen = converse(&project, &["tasks", "answer", &waiting], &[], "leaves it open:", typed).screen;
         assert!(seen.contains("wants to call write_file"), "{seen}");
         assert!(seen.replace("\u{1b}[32m", "").contains(wanted), "{seen}");
     }
     assert!(seen.contains("Approved"), "{seen}");
-}
-
-/// Runs a command at a terminal, types once it asks, and gives everything that was on the screen.
-fn converse(project: &Project, args: &[&str], typed: &str) -> String {
-    let pair = native_pty_system().openpty(PtySize { rows: 50, cols: 200, ..PtySize::default() }).unwrap();
-    let mut command = CommandBuilder::new(HARN);
-    command.env("HARN_LLM_MODEL", "offline");
-    command.args(["--color", "never"]);
-    command.args(args);
-    command.cwd(project.path());
-    let mut child = pair.slave.spawn_command(command).unwrap();
-    drop(pair.slave);
-    let mut screen = pair.master.try_clone_reader().unwrap();
-    let mut keys = pair.master.take_writer().unwrap();
-    let mut seen = Vec::new();
-    let mut asked = false;
-    let mut piece = [0u8; 1024];
-    // The end of a terminal whose program has gone is an error on some systems.
-    while let Ok(count @ 1..) = screen.read(&mut piece) {
-        seen.extend_from_slice(&piece[..count]);
-        if !asked && String::from_utf8_lossy(&seen).contains("leaves it open:") {
-            keys.write_all(typed.as_bytes()).unwrap();
-            asked = true;
-        }
-    }
-    child.wait().unwrap();
-    String::from_utf8_lossy(&seen).into_owned()
 }

@@ -1,11 +1,13 @@
 //! `harn connect`, and a secret on its way from there to a server and nowhere else.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::kit::Project;
 use crate::scripts::{fed_by, project};
+use crate::terminal::converse;
 use crate::web::Web;
 
 const VALUE: &str = "v4lue-nobody-sees";
@@ -35,17 +37,22 @@ fn secrets_are_kept_listed_and_removed() {
     };
     let none = "No secrets. `harn connect api-key NAME --host HOST` keeps one.\n";
     assert_eq!(told(&["connect", "list"], ""), (0, none.into()));
-    let kept = told(&["connect", "api-key", "k", "--host", "a.test", "--host", "*.b.test"], "v4lue\n");
+    let hosts = ["--host", "a.test", "--host", "*.b.test", "--program", "gh"];
+    let kept = told(&[["connect", "api-key", "k"].as_slice(), &hosts].concat(), "v4lue\n");
     assert_eq!(kept, (0, "Kept k in an encrypted file.\n".into()));
     let (code, nowhere) = told(&["connect", "api-key", "idle"], "other");
     assert_eq!(code, 0);
-    assert!(nowhere.contains("warning: it may be sent nowhere yet; say where with --host HOST"), "{nowhere}");
+    assert!(
+        nowhere.contains("warning: it may go nowhere yet; say where with --host HOST or --program PROGRAM"),
+        "{nowhere}"
+    );
     let (_, listed) = told(&["connect", "list"], "");
-    assert!(listed.contains("a.test, *.b.test") && listed.contains("nowhere"), "{listed}");
+    assert!(listed.contains("a.test, *.b.test, gh (program)") && listed.contains("nowhere"), "{listed}");
     let listed: serde_json::Value =
         serde_json::from_str(&told(&["connect", "list", "--json"], "").1).unwrap();
     assert_eq!(listed["data"][1]["name"], "k");
     assert_eq!(listed["data"][1]["hosts"], serde_json::json!(["a.test", "*.b.test"]));
+    assert_eq!(listed["data"][1]["programs"], serde_json::json!(["gh"]));
     assert!(!listed.to_string().contains("v4lue"));
     assert_eq!(told(&["connect", "remove", "k"], ""), (0, "Removed k.\n".into()));
     let (code, gone) = told(&["connect", "remove", "k"], "");
@@ -55,12 +62,14 @@ fn secrets_are_kept_listed_and_removed() {
 #[test]
 fn what_is_no_name_no_host_or_no_value_is_refused() {
     let project = Project::new();
-    let cases: [(&[&str], &str, &str); 4] = [
+    let cases: [(&[&str], &str, &str); 6] = [
         (
             &["connect", "api-key", "k", "--host", "https://a.test/x"],
             "v",
             "--host https://a.test/x: that is no host",
         ),
+        (&["connect", "api-key", "k", "--program", "gh api"], "v", "--program gh api: that is no program"),
+        (&["connect", "api-key", "k"], "abc", "the value of `k` is too short"),
         (&["connect", "api-key", "k", "--host", "a.test"], "\n", "the value is empty, so nothing was kept"),
         (&["connect", "api-key", "k"], &"x".repeat(70_000), "the value is longer than 64 KiB"),
         (&["connect", "api-key", "a b", "--host", "a.test"], "v", "a name has letters, digits"),
@@ -110,4 +119,62 @@ println(try {{ http_get(\"{1}/x\", {{headers: {{Authorization: key}}}}) }} catch
     }
     assert!(project.path().join(".harn").is_dir());
     assert!(!is_below(project.path(), VALUE));
+}
+
+#[test]
+fn a_secret_reaches_its_program_and_neither_output_nor_journal() {
+    let code = r#"
+let env = {TOKEN: secret_get("k")}
+let done = host_call("process.exec", {argv: ["./tool"], env: env})
+println(done.stdout)
+println(done.stderr)
+println(try { host_call("process.exec", {argv: ["./other"], env: env}) } catch (e) { e })
+println(try { shell("echo " + env.TOKEN) } catch (e) { e })
+log(done.combined)
+throw done.stdout
+"#;
+    let tool = "#!/bin/sh\necho \"out $TOKEN\"\necho \"error $TOKEN\" >&2\nprintf %s \"$TOKEN\" | wc -c\n";
+    let project = project(&[("give.harn", code), ("tool", tool), ("other", tool)]);
+    for name in ["tool", "other"] {
+        fs::set_permissions(project.path().join(name), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let kept = run(&project, &["connect", "api-key", "k", "--program", "./tool"], VALUE);
+    assert!(kept.status.success(), "{}", said(&kept));
+    for args in [["run", "give.harn"].as_slice(), &["run", "--durable", "give.harn"]] {
+        let output = said(&run(&project, args, ""));
+        for expected in [
+            "out {{harn:secret:k}}",
+            &format!("{}", VALUE.len()),
+            "error {{harn:secret:k}}",
+            "the secret `k` may not go to the program `./other`",
+            "the secret `k` may not go to the words of a command",
+        ] {
+            assert!(output.contains(expected), "{expected}: {output}");
+        }
+        assert!(!output.contains(VALUE), "{output}");
+    }
+    assert!(project.path().join(".harn").is_dir());
+    assert!(!is_below(project.path(), VALUE));
+}
+
+#[test]
+fn a_key_that_is_typed_in_is_not_shown() {
+    let web = Web::saying("fine");
+    let code = format!("http_get(\"{}\", {{headers: {{Authorization: secret_get(\"k\")}}}})\n", web.url);
+    let project = project(&[("send.harn", &code)]);
+    let config = project.path().join("config");
+    let variables = [("HARN_SECRETS", "file"), ("XDG_CONFIG_HOME", config.to_str().unwrap())];
+    let typing = |typed: &str| {
+        let args = ["connect", "api-key", "k", "--host", "127.0.0.1"];
+        converse(&project, &args, &variables, "Value of k: ", typed)
+    };
+    // Who changes their mind has a terminal as it was.
+    let interrupted = typing("half of it\u{3}");
+    assert!(!interrupted.is_success && interrupted.shows_typing, "{}", interrupted.screen);
+    assert!(!interrupted.screen.contains("half"), "{}", interrupted.screen);
+    let done = typing(&format!("{VALUE}\n"));
+    assert_eq!(done.screen, "Value of k: \r\nKept k in an encrypted file.\r\n");
+    assert!(done.is_success && done.shows_typing);
+    assert!(run(&project, &["run", "send.harn"], "").status.success());
+    assert!(web.asked()[0].to_lowercase().contains(&format!("authorization: {VALUE}")), "{:?}", web.asked());
 }

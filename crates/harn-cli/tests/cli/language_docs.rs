@@ -207,6 +207,8 @@ const ORDER: &[&str] = &[
     "concurrency.md",
     "models.md",
     "agents.md",
+    "people.md",
+    "network.md",
     "tools.md",
     "std.md",
     "builtins.md",

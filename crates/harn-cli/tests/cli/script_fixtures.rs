@@ -109,7 +109,8 @@ fn an_effect_that_was_not_recorded_so_fails_by_its_name_even_if_the_test_hides_i
 
 #[test]
 fn answers_of_models_are_kept_too() {
-    let code = "pipeline test_model(task) {\n  println(llm_call(\"list files\").text)\n}\n";
+    let code = "pipeline test_model(task) {\n  println(llm_call(\"list files\").text)\n  \
+                for piece in llm_stream(\"list files\") { print(\"[\" + piece + \"]\") }\n}\n";
     let project = project(&[("tests/model.harn", code)]);
     let file = project.path().join("tests/model.harn");
     fs::write(&file, code.replace("files\")", "files\", nil, {provider: \"openai\"})")).unwrap();

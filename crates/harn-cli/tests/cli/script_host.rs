@@ -128,7 +128,7 @@ fn a_line_that_comes_too_late_for_one_reader_is_there_for_the_next() {
 }
 
 #[test]
-fn a_terminal_is_a_host_that_says_what_it_has_not() {
+fn without_a_host_there_is_what_a_run_has_by_itself() {
     let project = Project::new();
     let cases = [
         ("println([host_call(\"runtime.task\"), host_call(\"runtime.dry_run\")])", "[, false]\n"),
@@ -137,15 +137,57 @@ fn a_terminal_is_a_host_that_says_what_it_has_not() {
         ("println(host_call(\"process.list_shells\").shells.any({ shell -> shell.id == \"sh\" }))", "true\n"),
         (
             "println(try { host_call(\"editor.open\") } catch (e) { e })",
-            "host_call: the terminal has no `editor.open`; host_has() tells what there is, and a test can pretend it \
-             with host_mock()\n",
+            "host_call: no host is attached that has `editor.open`; host_has() tells what there is, and a test can \
+             pretend it with host_mock()\n",
         ),
         (
             "println(try { host_tool_call(\"dim\", {}) } catch (e) { e })",
-            "host_tool_call: the terminal has no tool `dim`\n",
+            "host_tool_call: no host is attached that has the tool `dim`\n",
         ),
     ];
     for (code, expected) in cases {
         assert_eq!(prints(&project, code), expected, "{code}");
     }
+}
+
+#[test]
+fn stores_are_in_the_project_of_the_script_or_beside_it_wherever_it_is_started() {
+    let script = "store_set(\"k\", 1)\ncheckpoint(\"c\", 2)\nprintln(runtime_paths().state_root)\n";
+    let files = [("one/harn.toml", ""), ("one/deep/a.harn", script), ("two/a.harn", script), ("else/x", "")];
+    let project = project(&files);
+    for (path, kept) in [("one/deep/a.harn", "one"), ("two/a.harn", "two")] {
+        let from_here = project.out(&["run", path]);
+        let state = project.path().join(kept).join(".harn").canonicalize().unwrap();
+        assert_eq!(from_here.trim(), state.display().to_string());
+        assert!(state.join("store.json").is_file() && state.join("checkpoints/a.json").is_file());
+        let there = format!("../{path}");
+        let output = project.command(&["run", &there]).current_dir(project.path().join("else")).output();
+        assert_eq!(String::from_utf8(output.unwrap().stdout).unwrap(), from_here);
+    }
+    assert!(!project.path().join(".harn").exists() && !project.path().join("else/.harn").exists());
+}
+
+#[test]
+fn a_result_that_is_not_what_the_pipeline_says_fails_as_in_a_task() {
+    let script = "pub pipeline default(task) -> {text: string, n: int} {\n  let n: any = json_parse(\"\\\"no\\\"\")\n  \
+                  return {text: \"x\", n: n}\n}\n";
+    let project = project(&[("a.harn", script)]);
+    let told = |args: &[&str]| {
+        let output = project.run(args);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        told.lines().find(|line| line.starts_with("error: ")).unwrap_or_else(|| panic!("{told}")).to_owned()
+    };
+    let sentence = told(&["run", "a.harn"]);
+    assert!(sentence.contains("What the script gave back is not what it says: at result.n"), "{sentence}");
+    assert_eq!(told(&["run", "--durable", "a.harn"]), sentence);
+}
+
+#[test]
+fn exports_are_shown_with_their_parameters_in_order() {
+    let script = "/// Chooses.\npub fn opt(o, f, d, u, any_one: int = 2) { return o }\n";
+    let project = project(&[("a.harn", script)]);
+    assert_eq!(project.out(&["exports", "a.harn"]), "function opt(o, f, d, u, any_one)  Chooses.\n");
+    let listed = project.json(&["exports", "--json", "a.harn"]);
+    assert_eq!(listed[0]["input_schema"]["properties"]["any_one"]["default"], 2);
 }

@@ -131,3 +131,14 @@ fn programs_are_held_against_what_they_are_to_print() {
         &["test", "conformance"],
     ]));
 }
+
+#[test]
+fn a_template_beside_a_test_is_found_and_judged_where_it_is() {
+    let test = "pipeline test_it(task) {\n  assert_eq(render(\"x.tpl\"), \"hi\")\n  \
+                assert(to_string(try { render(\"vault/s\") } catch (e) { e }).contains(\"vault/s\"))\n}\n";
+    let rule =
+        "[[permissions.rules]]\nid = \"closed\"\naction = \"deny\"\nmatch = { path = \"./vault/**\" }\n";
+    let files =
+        [("harn.toml", rule), ("tests/t.harn", test), ("tests/x.tpl", "hi"), ("tests/vault/s", "secret")];
+    project(&files).out(&["test"]);
+}

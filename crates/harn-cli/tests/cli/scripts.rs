@@ -58,6 +58,29 @@ fn bombs_end_with_the_limit_and_the_option_that_raises_it() {
 }
 
 #[test]
+fn statements_beside_a_pipeline_are_not_run_and_that_is_said() {
+    let script = "let who = \"you\"\nprintln(\"beside\")\npipeline default(task) {\n  println(who)\n}\n";
+    let project = project(&[
+        ("suite/a.harn", script),
+        ("suite/a.expected", "you\n"),
+        ("fine.harn", "let who = 1\nfn f() {}\npipeline default(task) { println(who) }\n"),
+    ]);
+    let said =
+        "warning: unreachable code: the file has a pipeline, which is run instead of statements beside it";
+    let run = project.run(&["run", "suite/a.harn"]);
+    assert_eq!((run.status.code(), run.stdout.as_slice()), (Some(0), b"you\n".as_slice()));
+    let told = String::from_utf8(run.stderr).unwrap();
+    assert!(told.starts_with(said) && told.contains("suite/a.harn:2:1"), "{told}");
+    let checked = project.run(&["check", "--strict", "suite/a.harn"]);
+    let told = String::from_utf8([checked.stdout, checked.stderr].concat()).unwrap();
+    assert!(told.contains(said) && checked.status.code() == Some(1), "{told}");
+    // What a program prints is not changed by it.
+    assert!(project.out(&["test", "conformance", "suite"]).contains("1 passed, 0 failed"));
+    assert!(project.run(&["check", "--strict", "fine.harn"]).status.success());
+    assert!(project.run(&["run", "fine.harn"]).stderr.is_empty());
+}
+
+#[test]
 fn how_a_script_ends_is_how_the_command_ends() {
     let project = Project::new();
     let cases = [
@@ -205,7 +228,7 @@ fn ctrl_c_ends_a_script_and_lets_it_put_things_in_order() {
     let project = project(&[
         (
             "sleeps.harn",
-            "try {\n  println(\"at work\")\n  sleep(1h)\n} finally {\n  println(\"in order\")\n}\n",
+            "try {\n  println(\"at work\")\n  sleep(1m)\n} finally {\n  println(\"in order\")\n}\n",
         ),
         ("reads.harn", "defer { println(\"in order\") }\nprintln(\"at work\")\nread_line()\n"),
         ("counts.harn", "defer { println(\"in order\") }\nprintln(\"at work\")\nwhile true { 1 + 1 }\n"),
@@ -270,4 +293,33 @@ fn an_error_keeps_its_place_while_things_are_put_in_order() {
         "fn inner() {\n  defer { println(\"deferred\") }\n  throw \"boom\"\n}\nfn outer() {\n  try { inner() } finally { println(\"finally\") }\n}\nouter()\n",
     )]);
     insta::assert_snapshot!(project.transcript(&[&["run", "tidy.harn"]]));
+}
+
+#[test]
+fn an_uncaught_error_is_told_with_its_place_by_a_task_too() {
+    let project = project(&[(
+        "a.harn",
+        "fn inner(n) {\n  throw \"bad ${n}\"\n}\n\nfn outer() { inner(2) }\n\nouter()\n",
+    )]);
+    let told = |args: &[&str]| {
+        let output = project.run(args);
+        let text = String::from_utf8(output.stderr).unwrap();
+        (
+            output.status.code(),
+            text.lines().filter(|line| !line.contains("hint:")).map(str::to_owned).collect(),
+        )
+    };
+    let ephemeral: (Option<i32>, Vec<String>) = told(&["run", "a.harn"]);
+    assert!(ephemeral.1.iter().any(|line| line.contains("called from outer at a.harn:5")), "{ephemeral:?}");
+    assert_eq!(told(&["run", "--durable", "a.harn"]), ephemeral);
+}
+
+#[test]
+fn events_are_those_of_a_task() {
+    let project = project(&[("a.harn", "println(1)\n")]);
+    let refused = project.run(&["run", "--json", "a.harn"]);
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--durable"), "{refused:?}");
+    let events = project.out(&["run", "--json", "--durable", "a.harn"]);
+    assert!(events.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{events}");
 }

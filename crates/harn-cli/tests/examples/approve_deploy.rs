@@ -5,12 +5,12 @@ use std::process::{Child, Stdio};
 
 use serde_json::json;
 
-use crate::kit::{Ran, Stage, calls, offered, ran, results, says};
+use crate::kit::{HARN, Ran, Stage, calls, results, says, tools};
 
 const NOTES: &str = "The database has to be migrated before the service starts.\n";
 
-fn release(start: &str) -> String {
-    json!({ "version": "2.4.0", "reviewers": ["bob", "carol"], "on_call": "operations", "steps": [
+fn release(start: &str, after: Option<&str>) -> String {
+    json!({ "after": after, "version": "2.4.0", "reviewers": ["bob", "carol"], "on_call": "operations", "steps": [
         { "name": "start", "run": start, "undo": "rm -f live.txt" },
         { "name": "migrate", "run": "echo migrated > schema.txt; echo 3 tables", "undo": "rm schema.txt" },
     ] })
@@ -25,7 +25,7 @@ struct Server {
 
 impl Server {
     fn start(stage: &Stage) -> Self {
-        let mut command = stage.harn(&["serve", "--bind", "127.0.0.1:0", "--rate-limit", "0"]);
+        let mut command = stage.command(HARN, &["serve", "--bind", "127.0.0.1:0", "--rate-limit", "0"]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut first = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
@@ -55,30 +55,31 @@ struct Deploy {
 
 impl Deploy {
     async fn new(start: &str) -> Self {
+        Self::after(start, None).await
+    }
+
+    /// A release that waits for something first.
+    async fn after(start: &str, after: Option<&str>) -> Self {
         let plan = json!({ "risk": "medium", "reason": "A migration.", "order": ["migrate", "start"] });
         let turns = vec![
-            calls(&[("c1", "list_dir", json!({ "path": "release" }))]),
-            calls(&[("c2", "read_file", json!({ "path": "release/notes.md" }))]),
+            calls(&[("list_dir", json!({ "path": "release" }))]),
+            calls(&[("read_file", json!({ "path": "release/notes.md" }))]),
             says("First migrate, then start. The migration can be undone."),
             says(&plan.to_string()),
         ];
-        let release = release(start);
+        let release = release(start, after);
         let files = [("release/deploy.json", release.as_str()), ("release/notes.md", NOTES)];
         let stage = Stage::new("approve_deploy.harn", &files, turns).await;
         let server = Server::start(&stage);
         Self { stage, server }
     }
 
-    fn harn(&self, args: &[&str]) -> Ran {
-        ran(&self.stage.harn(args).output().unwrap())
-    }
-
     /// Answers with the key of a person.
     fn answers(&self, who: &str, request: &str, choice: &[&str]) -> Ran {
-        let key = self.harn(&["keys", "create", who]).out;
+        let key = self.stage.harn(&["keys", "create", who]).out;
         let mut args = vec!["tasks", "answer", request, "--url", &self.server.url, "--api-key", key.trim()];
         args.extend(choice);
-        self.harn(&args)
+        self.stage.harn(&args)
     }
 }
 
@@ -108,11 +109,17 @@ async fn a_step_that_fails_is_rolled_back_and_somebody_takes_over() {
 
     let refused = deploy.answers("alice", &request, &["--approve"]);
     assert!(refused.err.contains("You are not among the reviewers"), "{refused:?}");
+    assert!(refused.err.contains("hint: only bob, carol can answer"), "{refused:?}");
+    let shown = deploy.stage.harn(&["tasks", "show", &run]).out;
+    assert!(
+        shown.lines().any(|line| line.trim_start().starts_with("reviewers") && line.contains("carol")),
+        "{shown}"
+    );
     let first = deploy.answers("bob", &request, &["--approve"]);
     assert_eq!(first.code, Some(0), "{first:?}");
     let twice = deploy.answers("bob", &request, &["--approve"]);
     assert!(twice.err.contains("already answered"), "{twice:?}");
-    assert!(!deploy.stage.path("schema.txt").exists());
+    assert!(!deploy.stage.has("schema.txt"));
 
     // One of two is not enough, and the vote outlives the server.
     deploy.server.stop();
@@ -120,12 +127,12 @@ async fn a_step_that_fails_is_rolled_back_and_somebody_takes_over() {
     let second = deploy.answers("carol", &request, &["--approve"]);
     assert_eq!(second.code, Some(0), "{second:?}");
 
-    let left = deploy.harn(&["runs", "resume", &run]);
+    let left = deploy.stage.harn(&["runs", "resume", &run]);
     let (_, request) = waiting(&left);
     assert!(left.out.contains("2.4.0 failed at start (no port); everything was rolled back"), "{left:?}");
     let taken = deploy.answers("dora", &request, &["--approve"]);
     assert_eq!(taken.code, Some(0), "{taken:?}");
-    let ended = deploy.harn(&["runs", "resume", &run]);
+    let ended = deploy.stage.harn(&["runs", "resume", &run]);
     let expected = [
         "Plan for 2.4.0 (medium risk): migrate, start",
         "Approved by bob and carol",
@@ -136,11 +143,11 @@ async fn a_step_that_fails_is_rolled_back_and_somebody_takes_over() {
         "Taken over by dora; everything was rolled back.",
     ];
     assert_eq!((printed(&ended), ended.code), (expected.to_vec(), Some(1)), "{ended:?}");
-    assert!(!deploy.stage.path("schema.txt").exists() && !deploy.stage.path("live.txt").exists());
+    assert!(!deploy.stage.has("schema.txt") && !deploy.stage.has("live.txt"));
 
     let asked = deploy.stage.asked();
     assert_eq!(asked.len(), 4);
-    assert_eq!(offered(&asked[0]), ["list_dir", "read_file"]);
+    assert_eq!(tools(&asked[0]), ["list_dir", "read_file"]);
     assert!(results(&asked[1])[0].text.contains("notes.md"));
     assert!(results(&asked[2])[0].text.contains("before the service starts"));
 }
@@ -151,8 +158,56 @@ async fn nothing_runs_when_one_reviewer_denies() {
     let (run, request) = waiting(&deploy.stage.run(&["release"]));
     let denied = deploy.answers("carol", &request, &["--deny", "--reason", "not on a Friday"]);
     assert_eq!(denied.code, Some(0), "{denied:?}");
-    let ended = deploy.harn(&["runs", "resume", &run]);
+    let ended = deploy.stage.harn(&["runs", "resume", &run]);
     let expected = ["Plan for 2.4.0 (medium risk): migrate, start", "Not approved: not on a Friday"];
     assert_eq!((printed(&ended), ended.code), (expected.to_vec(), Some(2)), "{ended:?}");
-    assert!(!deploy.stage.path("schema.txt").exists() && !deploy.stage.path("live.txt").exists());
+    assert!(!deploy.stage.has("schema.txt") && !deploy.stage.has("live.txt"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_release_waits_for_its_tests_also_over_a_restart() {
+    let mut deploy = Deploy::after("echo up > live.txt", Some("tests-2.4.0")).await;
+    let (run, request) = waiting(&deploy.stage.run(&["release"]));
+    for who in ["bob", "carol"] {
+        assert_eq!(deploy.answers(who, &request, &["--approve"]).code, Some(0));
+    }
+    // Until the script has come to its waitpoint, nobody can have said anything about it.
+    while deploy.stage.harn(&["waitpoints", "show", "tests-2.4.0"]).code != Some(0) {}
+    deploy.server.stop();
+    deploy.server = Server::start(&deploy.stage);
+    assert!(!deploy.stage.path("live.txt").exists());
+    let said = deploy.stage.harn(&["waitpoints", "complete", "tests-2.4.0", "--text", "all 312 pass"]);
+    assert!(said.out.starts_with("tests-2.4.0 is completed.\n"), "{said:?}");
+    let ended = deploy.stage.harn(&["runs", "resume", &run]);
+    let expected = [
+        "Plan for 2.4.0 (medium risk): migrate, start",
+        "Approved by bob and carol",
+        "Tested: all 312 pass",
+        "ok   migrate: 3 tables",
+        "ok   start",
+        "2.4.0 is deployed.",
+    ];
+    assert_eq!((printed(&ended), ended.code), (expected.to_vec(), Some(0)), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_program_offers_is_called_over_http() {
+    let deploy = Deploy::new("true").await;
+    let api = harn_testkit::Api::new(&deploy.server.url)
+        .with_key(deploy.stage.harn(&["keys", "create", "bob"]).out.trim());
+    let persona = json!({ "name": "deployer", "version": "1", "entry_workflow": "approve_deploy.harn",
+                          "description": "Deploys.", "autonomy_tier": "act_auto", "receipt_policy": "optional" });
+    api.post("/v1/personas", persona).await.expect(201);
+    let skills = api.get("/v1/skills").await.expect(200);
+    let steps =
+        skills["data"].as_array().unwrap().iter().find(|skill| skill["name"] == "release_steps").unwrap();
+    assert_eq!(steps["output_schema"], json!({ "type": "array", "items": { "type": "string" } }));
+    let body = json!({ "input": { "folder": "release" }, "metadata": { "skill_id": steps["id"] } });
+    let task = api.post("/v1/tasks", body).await.expect(202);
+    let mut stream = api.events(&format!("/v1/tasks/{}/stream", task["id"].as_str().unwrap()), None).await;
+    let mut last = None;
+    while let Some(frame) = stream.next(std::time::Duration::from_secs(30)).await {
+        last = Some(frame.data);
+    }
+    assert_eq!(last.unwrap()["payload"]["outcome"]["metadata"]["value"], json!(["start", "migrate"]));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{Stage, calls, offered, result, results, says};
+use crate::kit::{Stage, calls, result, results, says, tools};
 
 const FILES: &[(&str, &str)] = &[
     (
@@ -16,14 +16,14 @@ const FILES: &[(&str, &str)] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_cite_what_was_read_and_wrong_arguments_are_corrected() {
     let turns = vec![
-        calls(&[("c1", "search", json!({ "query": "backups kept", "limit": "three" }))]),
-        calls(&[("c2", "search", json!({ "query": "backups kept" }))]),
+        calls(&[("search", json!({ "query": "backups kept", "limit": "three" }))]),
+        calls(&[("search", json!({ "query": "backups kept" }))]),
         calls(&[
-            ("c3", "open", json!({ "place": "docs/backups.md:3" })),
-            ("c4", "open", json!({ "place": "docs/backups.md:4" })),
+            ("open", json!({ "place": "docs/backups.md:3" })),
+            ("open", json!({ "place": "docs/backups.md:4" })),
         ]),
         says("They are kept for 35 days [docs/backups.md:3]."),
-        calls(&[("c5", "search", json!({ "query": "owner delete", "limit": 1 }))]),
+        calls(&[("search", json!({ "query": "owner delete", "limit": 1 }))]),
         says("An owner [docs/backups.md:5]."),
     ];
     let stage = Stage::new("answer_from_documents.harn", FILES, turns).await;
@@ -41,20 +41,20 @@ A: An owner [docs/backups.md:5].
 
     let asked = stage.asked();
     assert_eq!(asked.len(), 6);
-    assert_eq!(offered(&asked[0]), ["search", "open"]);
+    assert_eq!(tools(&asked[0]), ["search", "open"]);
     let wrong = &results(&asked[1])[0];
-    assert!(wrong.is_error && wrong.id == "c1" && wrong.text.contains("limit"), "{wrong:?}");
+    assert!(wrong.is_error && wrong.text.contains("limit"), "{wrong:?}");
     let found = &results(&asked[2])[0];
     let hits: serde_json::Value = serde_json::from_str(&found.text).unwrap();
     assert_eq!(hits[0]["place"], "docs/backups.md:3", "{hits}");
     let opened = results(&asked[3]);
-    assert_eq!(opened[0], result("c3", "Backups are made every night and kept for 35 days."));
+    assert_eq!(opened[0], result("Backups are made every night and kept for 35 days."));
     assert!(
         opened[1].is_error && opened[1].text.contains("there is no passage docs/backups.md:4"),
         "{opened:?}"
     );
     // The second question begins a conversation of its own.
-    assert_eq!(asked[4].body["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(asked[4]["messages"].as_array().unwrap().len(), 1);
     let found = &results(&asked[5])[0];
     assert_eq!(
         found.text,
@@ -68,5 +68,5 @@ async fn a_folder_without_documents_is_an_error() {
     let ran = stage.run(&["docs", "Why?"]);
     assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)));
     assert!(ran.err.contains("there are no documents (*.md) in docs"), "{ran:?}");
-    assert_eq!(stage.asked(), []);
+    assert!(stage.asked().is_empty());
 }

@@ -1,9 +1,9 @@
 //! A folder with a program and its files, and a provider that plays the model.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harn_testkit::providers::Asked;
 use harn_testkit::providers::anthropic::{Fake, KEY, Turn};
 use serde_json::{Value, json};
 
@@ -20,14 +20,13 @@ pub struct Ran {
 /// What a tool gave the model.
 #[derive(Debug, PartialEq)]
 pub struct Result {
-    pub id: String,
     pub text: String,
     pub is_error: bool,
 }
 
 pub struct Stage {
     folder: tempfile::TempDir,
-    pub fake: Fake,
+    fake: Fake,
     program: String,
 }
 
@@ -64,34 +63,38 @@ impl Stage {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The binary, with the provider that plays the model and no other.
-    pub fn harn(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(HARN);
-        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HARN_")) {
-            command.env_remove(name);
-        }
+    pub fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// The bodies of all requests that the provider got.
+    pub fn asked(&self) -> Vec<Value> {
+        self.fake.asked().into_iter().map(|asked| asked.body).collect()
+    }
+
+    /// Any command in the folder, with the provider that plays the model and nothing of the machine's own settings.
+    pub fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.folder.path());
         command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", &self.fake.url);
-        command.env("HARN_LLM_MODEL", "anthropic:claude-sonnet-5-5");
         command
     }
 
     pub fn program(&self, args: &[&str]) -> Command {
-        let mut command = self.harn(&["run", &self.program, "--"]);
-        command.args(args);
-        command
+        self.command(HARN, &[&["run", self.program.as_str(), "--"], args].concat())
     }
 
     pub fn run(&self, args: &[&str]) -> Ran {
         ran(&self.program(args).output().unwrap())
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
-        self.fake.asked()
+    pub fn harn(&self, args: &[&str]) -> Ran {
+        ran(&self.command(HARN, args).output().unwrap())
     }
 }
 
-pub fn ran(output: &std::process::Output) -> Ran {
+pub fn ran(output: &Output) -> Ran {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     Ran { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
 }
@@ -101,50 +104,72 @@ pub fn says(text: &str) -> Turn {
     answer(json!([{ "type": "text", "text": text }]), "end_turn")
 }
 
-/// The model wants these tools: id, name, arguments.
-pub fn calls(calls: &[(&str, &str, Value)]) -> Turn {
-    let block = |(id, name, input): &(&str, &str, Value)| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
-    answer(calls.iter().map(block).collect(), "tool_use")
+/// The model wants these tools: name and arguments.
+pub fn calls(wanted: &[(&str, Value)]) -> Turn {
+    answer(wanted.iter().map(|(name, input)| call("tool_use", name, input)).collect(), "tool_use")
+}
+
+/// The provider searches for tools, finds these, and the model calls the first of them.
+pub fn finds(query: &str, found: &[&str], input: Value) -> Turn {
+    let looks = call("server_tool_use", "tool_search_tool_bm25", &json!({ "query": query }));
+    let reference = |name: &&str| json!({ "type": "tool_reference", "tool_name": name });
+    let references: Vec<Value> = found.iter().map(reference).collect();
+    let content = json!({ "type": "tool_search_tool_search_result", "tool_references": references });
+    let result = json!({ "type": "tool_search_tool_result", "tool_use_id": looks["id"], "content": content });
+    answer(json!([looks, result, call("tool_use", found[0], &input)]), "tool_use")
+}
+
+fn call(kind: &str, name: &str, input: &Value) -> Value {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let id = format!("toolu_{}", LAST.fetch_add(1, Ordering::Relaxed));
+    json!({ "type": kind, "id": id, "name": name, "input": input })
 }
 
 fn answer(content: Value, stop: &str) -> Turn {
-    let usage = json!({ "input_tokens": 20, "output_tokens": 10 });
+    let usage = json!({ "input_tokens": 1000, "output_tokens": 100 });
     Turn::Answer(json!({ "content": content, "stop_reason": stop, "usage": usage }))
 }
 
-/// The text of a message, or of a part of one.
-pub fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(text_of).collect(),
-        part => part["text"].as_str().unwrap_or_default().to_owned(),
+/// All text of one message of a request, or of a block of one: what was said, and what tools gave.
+pub fn text(message: &Value) -> String {
+    if let Some(text) = message["content"].as_str() {
+        return text.to_owned();
     }
+    let blocks = message["content"].as_array().into_iter().flatten();
+    let texts = blocks.map(|block| match &block["content"] {
+        Value::Null => block["text"].as_str().unwrap_or_default().to_owned(),
+        Value::String(text) => text.clone(),
+        other => text(&json!({ "content": other })),
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The last message of a request.
-pub fn last_message(asked: &Asked) -> Value {
-    asked.body["messages"].as_array().unwrap().last().unwrap()["content"].clone()
+fn last_message(request: &Value) -> &Value {
+    request["messages"].as_array().unwrap().last().unwrap()
 }
 
-/// What tools gave back in the last message of a request.
-pub fn results(asked: &Asked) -> Vec<Result> {
-    let content = last_message(asked);
-    let found = content.as_array().into_iter().flatten().filter(|block| block["type"] == "tool_result");
-    found
-        .map(|block| Result {
-            id: block["tool_use_id"].as_str().unwrap().to_owned(),
-            text: text_of(&block["content"]),
-            is_error: block["is_error"] == true,
-        })
-        .collect()
+/// The text of the last message of a request.
+pub fn last(request: &Value) -> String {
+    text(last_message(request))
 }
 
-pub fn result(id: &str, text: &str) -> Result {
-    Result { id: id.to_owned(), text: text.to_owned(), is_error: false }
+/// The instructions of a request.
+pub fn system(request: &Value) -> String {
+    text(&json!({ "content": request["system"] }))
+}
+
+/// What tools gave back in the last message of a request. The provider has checked which call each is for.
+pub fn results(request: &Value) -> Vec<Result> {
+    let blocks = last_message(request)["content"].as_array().into_iter().flatten();
+    let found = blocks.filter(|block| block["type"] == "tool_result");
+    found.map(|block| Result { text: text(block), is_error: block["is_error"] == true }).collect()
+}
+
+pub fn result(text: &str) -> Result {
+    Result { text: text.to_owned(), is_error: false }
 }
 
 /// The names of the tools that a request offers.
-pub fn offered(asked: &Asked) -> Vec<String> {
-    let tools = asked.body["tools"].as_array().into_iter().flatten();
-    tools.map(|tool| tool["name"].as_str().unwrap_or_default().to_owned()).collect()
+pub fn tools(request: &Value) -> Vec<&str> {
+    request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect()
 }

@@ -3,10 +3,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod approve_deploy;
+mod code_search;
+mod data_report;
 mod documents;
+mod fix_tests;
 mod kit;
 mod migrate_files;
+mod release_notes;
 mod review_diff;
+mod summarise_feed;
+mod support_bot;
 mod triage_issues;
 mod watch_folder;
 

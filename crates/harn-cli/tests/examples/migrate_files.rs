@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{Stage, calls, last_message, result, results, says, text_of};
+use crate::kit::{Stage, calls, last, result, results, says};
 
 const FILES: &[(&str, &str)] = &[
     ("config/a.toml", "host = \"a.example\"\nport = 80\n"),
@@ -13,8 +13,8 @@ const FILES: &[(&str, &str)] = &[
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn files_are_migrated_once_and_a_broken_one_is_reported() {
     let turns = vec![
-        calls(&[("c1", "write_config", json!({ "values": { "log.level": "debug", "server.tls": "yes" } }))]),
-        calls(&[("c2", "write_config", json!({ "values": { "log.level": "debug", "server.tls": true } }))]),
+        calls(&[("write_config", json!({ "values": { "log.level": "debug", "server.tls": "yes" } }))]),
+        calls(&[("write_config", json!({ "values": { "log.level": "debug", "server.tls": true } }))]),
         says("verbosity 3 is the level debug"),
     ];
     let stage = Stage::new("migrate_files.harn", FILES, turns).await;
@@ -36,13 +36,13 @@ async fn files_are_migrated_once_and_a_broken_one_is_reported() {
 
     let asked = stage.asked();
     assert_eq!(asked.len(), 3);
-    assert!(text_of(&last_message(&asked[0])).contains(r#"{"use_ssl":"yes","verbosity":3}"#));
+    assert!(last(&asked[0]).contains(r#"{"use_ssl":"yes","verbosity":3}"#));
     let refused = &results(&asked[1])[0];
     assert!(
         refused.is_error && refused.text.contains("server.tls must be of type bool, got string"),
         "{refused:?}"
     );
-    assert_eq!(results(&asked[2]), [result("c2", "written")]);
+    assert_eq!(results(&asked[2]), [result("written")]);
 
     // What is done is not done again; what was mended is.
     stage.write("config/broken.toml", "logfile = \"x.log\"\n");

@@ -4,7 +4,7 @@ use harn_testkit::providers::Asked;
 use harn_testkit::providers::anthropic::{Fake, Turn};
 use serde_json::json;
 
-use crate::kit::{Stage, last_message, says, text_of};
+use crate::kit::{Stage, last, says, text};
 
 const ISSUES: &str = r#"[
   {"number": 7, "title": "Saving loses the last line", "body": "Every time."},
@@ -33,8 +33,7 @@ const REPORT: &str = "\
 
 /// The model by the number of the issue. The first question about 12 comes at a bad time, and 9 is never sorted.
 fn model(asked: &Asked, refused: &mut bool) -> Option<Turn> {
-    let question = asked.body["messages"][0]["content"].clone();
-    let text = text_of(&question);
+    let text = text(&asked.body["messages"][0]);
     let sorted = |kind: &str, priority: i64, area: &str, reason: &str| {
         says(&json!({ "kind": kind, "priority": priority, "area": area, "reason": reason }).to_string())
     };
@@ -73,10 +72,9 @@ answers of the model: 5
     let asked = stage.asked();
     let about = |number: u32| {
         let mark = format!("number=\"{number}\"");
-        asked.iter().filter(|asked| text_of(&asked.body["messages"][0]["content"]).contains(&mark)).count()
+        asked.iter().filter(|asked| text(&asked["messages"][0]).contains(&mark)).count()
     };
     assert_eq!([about(7), about(9), about(12), about(15)], [1, 2, 2, 1]);
-    let corrected =
-        asked.iter().map(|asked| text_of(&last_message(asked))).filter(|text| text.contains("Answer again"));
+    let corrected = asked.iter().map(last).filter(|text| text.contains("Answer again"));
     assert_eq!(corrected.count(), 1);
 }

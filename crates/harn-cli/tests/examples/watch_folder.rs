@@ -7,7 +7,7 @@ use std::process::Stdio;
 use harn_testkit::providers::anthropic::Fake;
 use serde_json::json;
 
-use crate::kit::{Stage, calls, last_message, results, says, text_of};
+use crate::kit::{Stage, calls, last, results, says};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_files_are_summarised_and_one_that_vanishes_is_passed_over() {
@@ -20,7 +20,7 @@ async fn new_files_are_summarised_and_one_that_vanishes_is_passed_over() {
         match turn {
             1 => {
                 fs::remove_file(&vanishing).unwrap();
-                Some(calls(&[("c1", "read_on", json!({ "line": 41 }))]))
+                Some(calls(&[("read_on", json!({ "line": 41 }))]))
             }
             2 => Some(says("Fifty numbers.")),
             3 => Some(says("A greeting.\n")),
@@ -56,9 +56,9 @@ inbox/batch/c.txt: summarised
 
     let asked = stage.asked();
     assert_eq!(asked.len(), 3);
-    let shown = text_of(&last_message(&asked[0]));
+    let shown = last(&asked[0]);
     assert!(shown.contains("number 40\n(10 more lines, from line 41 on)"), "{shown}");
     let read = &results(&asked[1])[0];
     assert!(read.text.starts_with("number 41\n") && read.text.ends_with("number 50"), "{read:?}");
-    assert!(text_of(&last_message(&asked[2])).contains("<file name=\"c.txt\">\nhello\n</file>"));
+    assert!(last(&asked[2]).contains("<file name=\"c.txt\">\nhello\n</file>"));
 }

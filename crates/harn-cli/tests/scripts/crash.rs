@@ -120,7 +120,7 @@ fn a_run_that_sleeps_for_long_is_parked_and_woken_when_its_time_has_come() {
     });
 }
 
-fn harn(folder: &Path, args: &[&str]) -> Command {
+pub fn harn(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(HARN);
     command
         .env("HARN_LLM_MODEL", "offline")

@@ -6,4 +6,9 @@ mod support;
 
 mod common;
 mod crash;
+mod files;
+mod flags;
+mod skills;
+mod surroundings;
 mod task;
+mod waitpoints;

@@ -29,7 +29,8 @@ async fn a_persona_runs_a_script_with_the_task_and_its_data() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_exported_function_runs_with_named_arguments() {
-    let script = "/// Adds.\npub fn add(a: int, b: int = 2) -> int { return a + b }\nfn hidden() {}\n";
+    let script =
+        "pub fn add(a: int, b: int = 2) -> int { return a + b }\npub pipeline main(depth) { return depth }\n";
     let folder = folder(&[("lib.harn", script)]);
     let running = harness(folder.path()).await;
     for (input, expected) in [
@@ -37,24 +38,27 @@ async fn an_exported_function_runs_with_named_arguments() {
         (json!({ "a": 1, "b": 5 }), Ok(json!(6))),
         (json!({ "b": 5 }), Err("`add` needs the argument `a`.")),
         (json!({ "a": 1, "c": 5 }), Err("`add` has no parameter `c`; it has `a`, `b`.")),
+        (user("one"), Err("`add` cannot be given this: at a: expected type 'integer', got 'string'.")),
+        (json!({ "a": 1.5 }), Err("`add` cannot be given this: at a: expected type 'integer', got 'float'.")),
     ] {
-        let task = submit_to_persona(&running, "lib.harn#add", input).await.unwrap();
-        let (_, outcome) = ended(&running.harness, &task.id).await;
-        let got = match &outcome.failure {
-            Some(failure) => Err(failure.message.as_str()),
-            None => Ok(outcome.metadata["value"].clone()),
+        let got = match submit_to_persona(&running, "lib.harn#add", input).await {
+            Ok(task) => Ok(ended(&running.harness, &task.id).await.1.metadata["value"].clone()),
+            Err(error) => {
+                assert_eq!(
+                    (error.code, error.param.as_deref()),
+                    (harn_core::Code::InvalidRequest, Some("input"))
+                );
+                Err(error.message)
+            }
         };
-        assert_eq!(got, expected);
+        assert_eq!(got, expected.map_err(str::to_owned));
     }
-    let listed = running.harness.script_exports(&alice().actor, &running.workspace.id, "lib.harn").await;
-    let listed = serde_json::to_value(listed.unwrap()).unwrap();
-    let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },
-                         "required": ["a"], "additionalProperties": false });
-    assert_eq!(
-        listed,
-        json!([{ "name": "add", "kind": "function", "description": "Adds.",
-                                "input_schema": schema, "output_schema": { "type": "integer" } }])
-    );
+    // The words of a task are no argument where there is no parameter for them.
+    let mut input = user("go");
+    input["parts"].as_array_mut().unwrap().push(json!({ "type": "json", "visibility": "public",
+        "value": { "depth": 3 } }));
+    let task = submit_to_persona(&running, "lib.harn#main", input).await.unwrap();
+    assert_eq!(ended(&running.harness, &task.id).await.1.metadata["value"], 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -38,6 +38,11 @@ pub fn text(args: &Args, name: &str) -> String {
     }
 }
 
+/// A text; nothing for what is none.
+pub fn word<'a>(args: &'a Args, name: &str) -> &'a str {
+    args.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// What is written to a file: bytes as they are, anything else as it is printed.
 pub fn content(args: &Args, name: &str) -> Vec<u8> {
     match args.get(name).and_then(bytes_of) {
@@ -46,7 +51,8 @@ pub fn content(args: &Args, name: &str) -> Vec<u8> {
     }
 }
 
-fn bytes_of(value: &Value) -> Option<Vec<u8>> {
+/// Bytes in their tagged form.
+pub fn bytes_of(value: &Value) -> Option<Vec<u8>> {
     STANDARD.decode(value.as_object()?.get("$bytes")?.as_str()?).ok()
 }
 

@@ -1,29 +1,38 @@
 //! What scripts can ask about providers, models and tools. Only the check of a provider leaves this machine.
 
 mod pick;
+mod register;
 mod rows;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
+use harn_core::chat::ModelRef;
+use harn_core::tool::{Class, SideEffect, ToolKind};
 use harn_model::catalog::{Availability, Catalog, Resolved, SelectorError};
 use harn_model::{CatalogView, Models};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::simple::reads;
+pub(crate) use register::added_provider;
+
+use super::args::{Args, word};
+use super::simple::{Answer, Simple, reads};
 use crate::script::escape;
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use crate::tools::{Tool, ToolContext, ToolFailure};
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
-    vec![reads("catalog", "What is known about providers and models.", answer), Arc::new(Check)]
+    let (name, about) = ("catalog_check", "Asks a provider whether it is there.");
+    vec![
+        reads("catalog", "What is known about providers and models.", answer),
+        Simple::waiting(name, about, Class::Read, SideEffect::Network, check).kind(ToolKind::Fetch).call(),
+        register::call(),
+    ]
 }
 
 const QUESTIONS: &str = "providers, available, config, models, model, resolve, infer, tier, catalog, capabilities, \
                          prices, qc_model, pick, tool";
 
-fn answer(ctx: &ToolContext, args: &Map<String, Value>) -> Result<Value, ToolFailure> {
-    let question = args.get("question").and_then(Value::as_str).unwrap_or_default();
+fn answer(ctx: &ToolContext, args: &Args) -> Answer {
+    let question = word(args, "question");
     let asked = Asked(args.get("args").unwrap_or(&Value::Null));
     let held;
     let view = match ctx.models.catalog() {
@@ -38,14 +47,20 @@ fn answer(ctx: &ToolContext, args: &Map<String, Value>) -> Result<Value, ToolFai
     let answer = match question {
         "providers" => json!(known.providers()),
         "available" => json!(known.available()),
-        "config" => known.config(asked.provider()),
+        "config" => known.config(asked.provider(), own_model(ctx).as_ref()),
         "models" => known.models_of(asked.provider()),
         "model" => known.model(asked.model()?)?,
         "resolve" => known.resolve(asked.model()?),
         "infer" => known.infer(asked.model()?).into(),
         "tier" => known.tier(asked.model()?).into(),
         "catalog" => view.catalog.export_for(&view.variables),
-        "capabilities" => known.capabilities(asked.provider(), asked.model().unwrap_or_default())?,
+        "capabilities" => match (asked.provider(), asked.model()) {
+            (None, Err(told)) => {
+                let own = own_model(ctx).ok_or(told)?;
+                known.capabilities(Some(&own.provider), &own.model)?
+            }
+            (provider, model) => known.capabilities(provider, model.unwrap_or_default())?,
+        },
         "prices" => known.prices(asked.provider(), asked.model()?),
         "qc_model" => pick::smallest(view.catalog, asked.provider().unwrap_or_default()).into(),
         "pick" => known.pick(asked.model()?, asked.provider())?,
@@ -56,6 +71,14 @@ fn answer(ctx: &ToolContext, args: &Map<String, Value>) -> Result<Value, ToolFai
         }
     };
     Ok(escape(answer))
+}
+
+/// The model of calls that name none. A run that was started without one has the one that is configured.
+fn own_model(ctx: &ToolContext) -> Option<ModelRef> {
+    match ctx.model.model.as_str() {
+        "" => ctx.models.resolve("").ok(),
+        _ => Some(ctx.model.clone()),
+    }
 }
 
 /// The arguments of a question: a dict, or the one word that it is about.
@@ -117,7 +140,7 @@ impl Known<'_> {
         ids
     }
 
-    fn config(&self, provider: Option<&str>) -> Value {
+    fn config(&self, provider: Option<&str>, own: Option<&ModelRef>) -> Value {
         let CatalogView { catalog, variables } = self.view;
         if let Some(name) = provider {
             let row = catalog.provider(name);
@@ -126,6 +149,8 @@ impl Known<'_> {
         let usual = catalog.default_for(&variables).ok().flatten().map(|usual| usual.model.reference());
         let rows: Vec<Value> = catalog.providers().map(|row| rows::provider(row, &variables)).collect();
         json!({
+            "model": own.map(|own| &own.model),
+            "provider": own.map(|own| &own.provider),
             "default_provider": usual.as_ref().map(|usual| &usual.provider),
             "default_model": usual.as_ref().map(|usual| &usual.model),
             "providers": rows,
@@ -144,7 +169,7 @@ impl Known<'_> {
         self.view.catalog.resolve(name)?.ok_or(SelectorError::Malformed)
     }
 
-    fn model(&self, name: &str) -> Result<Value, ToolFailure> {
+    fn model(&self, name: &str) -> Answer {
         let given = self.models.given().into_iter().find(|given| given.model == name);
         match (self.found(name), given) {
             (Ok(Resolved { entry: Some(entry), .. }), _) => Ok(rows::model(entry)),
@@ -188,7 +213,7 @@ impl Known<'_> {
         entry.and_then(|entry| entry.tier).map_or("mid", pick::tier_word)
     }
 
-    fn capabilities(&self, provider: Option<&str>, model: &str) -> Result<Value, ToolFailure> {
+    fn capabilities(&self, provider: Option<&str>, model: &str) -> Answer {
         let selector = match provider {
             Some(provider) if !model.is_empty() && provider != model => format!("{provider}:{model}"),
             _ => model.to_owned(),
@@ -209,7 +234,7 @@ impl Known<'_> {
         prices.map_or(Value::Null, |prices| rows::prices(&prices))
     }
 
-    fn pick(&self, target: &str, provider: Option<&str>) -> Result<Value, ToolFailure> {
+    fn pick(&self, target: &str, provider: Option<&str>) -> Answer {
         let provider = provider.filter(|provider| *provider != target);
         let available = self.available();
         if let Some(entry) = pick::of_tier(self.view.catalog, target, provider, &available) {
@@ -245,64 +270,31 @@ fn tool(ctx: &ToolContext, name: &str) -> Value {
     })
 }
 
-/// Asks a provider whether it is there.
-struct Check;
-
-#[async_trait]
-impl Tool for Check {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "catalog_check".into(),
-            description: "Asks a provider whether it is there.".into(),
-            input_schema: json!({ "type": "object" }),
-            output_schema: Value::Null,
-            class: Class::Read,
-            side_effect: SideEffect::Network,
-            annotations: Annotations { kind: ToolKind::Fetch, ..Annotations::default() },
-        }
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let usual = || {
-            let view = ctx.models.catalog()?;
-            let usual = view.catalog.default_for(&view.variables).ok().flatten()?;
-            Some(usual.model.provider.id.clone())
+async fn check(ctx: ToolContext, args: Args) -> Answer {
+    let told = |provider: Option<&str>, is_valid: bool, message: String, metadata: Value| {
+        Ok(json!({ "provider": provider, "valid": is_valid, "message": message, "metadata": metadata }))
+    };
+    let nothing = json!({ "base_url": null, "models": null, "hint": null });
+    let usual = || {
+        let view = ctx.models.catalog()?;
+        let usual = view.catalog.default_for(&view.variables).ok().flatten()?;
+        Some(usual.model.provider.id.clone())
+    };
+    let named = args.get("provider").and_then(Value::as_str).map(str::to_owned).or_else(usual);
+    let Some(name) = named else { return told(None, false, "No provider is set up.".to_owned(), nothing) };
+    let Some(check) = ctx.models.check(&name) else {
+        let is_given = ctx.models.given().iter().any(|given| given.provider == name);
+        let message = match is_given {
+            true => "It answers by itself.".to_owned(),
+            false => format!("There is no provider `{name}`; `harn providers list` shows all."),
         };
-        let named = args.get("provider").and_then(Value::as_str).map(str::to_owned).or_else(usual);
-        let Some(name) = named else {
-            return Ok(
-                json!({ "provider": null, "valid": false, "message": "No provider is set up." }).into()
-            );
-        };
-        let Some(check) = ctx.models.check(&name) else {
-            let is_given = ctx.models.given().iter().any(|given| given.provider == name);
-            let message = match is_given {
-                true => "It answers by itself.".to_owned(),
-                false => format!("There is no provider `{name}`; `harn providers list` shows all."),
-            };
-            let metadata = json!({ "base_url": null, "models": null, "hint": null });
-            let told =
-                json!({ "provider": name, "valid": is_given, "message": message, "metadata": metadata });
-            return Ok(told.into());
-        };
-        let checked = check.await;
-        let (count, message) = match &checked.models {
-            Ok(count) => (Some(*count), format!("{name} is reachable.")),
-            Err(why) => (None, format!("{name}: {why}.")),
-        };
-        let metadata = json!({ "base_url": checked.base_url, "models": count, "hint": checked.advice });
-        let told = json!({
-            "provider": checked.provider, "valid": count.is_some(), "message": message, "metadata": metadata,
-        });
-        Ok(told.into())
-    }
+        return told(Some(&name), is_given, message, nothing);
+    };
+    let checked = check.await;
+    let (count, message) = match &checked.models {
+        Ok(count) => (Some(*count), format!("{name} is reachable.")),
+        Err(why) => (None, format!("{name}: {why}.")),
+    };
+    let metadata = json!({ "base_url": checked.base_url, "models": count, "hint": checked.advice });
+    told(Some(&checked.provider), count.is_some(), message, metadata)
 }

@@ -3,21 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harn_core::run::Trust;
 use serde_json::{Value, json};
 
 use super::args::{self, Args};
 use super::simple::reads;
-use crate::tools::launch::is_passed_on;
 use crate::tools::{Tool, ToolContext};
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
     vec![
-        reads("env", "An environment variable, or nil.", |ctx, args| {
-            Ok(variable(ctx, &args::text(args, "name")).into())
-        }),
+        reads("env", "An environment variable, or nil.", |ctx, args| Ok(variable(ctx, args).into())),
         reads("env_or", "An environment variable, or the default.", |ctx, args| {
-            let value = variable(ctx, &args::text(args, "name")).map(Value::from);
+            let value = variable(ctx, args).map(Value::from);
             Ok(value.unwrap_or_else(|| args.get("default").cloned().unwrap_or_default()))
         }),
         reads("cwd", "The current folder.", |ctx, _| Ok(shown(&ctx.place.root))),
@@ -50,7 +46,7 @@ pub fn calls() -> Vec<Arc<dyn Tool>> {
 }
 
 /// The folder of the module that called; what is in no file is at the root.
-pub fn module_folder(ctx: &ToolContext, args: &Args) -> PathBuf {
+fn module_folder(ctx: &ToolContext, args: &Args) -> PathBuf {
     let module = args::text(args, "from");
     let folder = Path::new(&module).parent().unwrap_or(Path::new(""));
     // Collected anew, so that there is no `.` in it and no slash at its end.
@@ -68,11 +64,8 @@ fn paths(ctx: &ToolContext) -> Value {
     })
 }
 
-/// An own script sees what any program of its owner sees; others see what commands see, which has no secrets.
-pub fn variable(ctx: &ToolContext, name: &str) -> Option<String> {
-    let own = ctx.place.variables.iter().find(|(known, _)| known == name);
-    let of_process = || std::env::var(name).ok().filter(|_| ctx.trust == Trust::Own || is_passed_on(name));
-    own.map(|(_, value)| value.clone()).or_else(of_process)
+fn variable(ctx: &ToolContext, args: &Args) -> Option<String> {
+    ctx.place.variable(&args::text(args, "name"), ctx.trust)
 }
 
 fn shown(path: &Path) -> Value {

@@ -2,96 +2,79 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use harn_core::ports::HostFailure;
-use harn_core::tool::{Annotations, Class, SideEffect, ToolSpec};
-use serde_json::{Map, Value, json};
+use harn_core::ports::{HostFailure, HostPort};
+use harn_core::tool::{Class, SideEffect};
+use serde_json::{Value, json};
 
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::args::{Args, word};
+use super::simple::{Answer, Simple};
+use crate::secrets::refuse;
+use crate::tools::{Tool, ToolContext, ToolFailure};
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
-    use Asked::{Builtin, Capabilities, Operation, ToolCall, ToolList};
-    [Capabilities, ToolList, Operation, ToolCall, Builtin]
-        .into_iter()
-        .map(|asked| Arc::new(asked) as _)
-        .collect()
+    // What a host does is not known here, so it is taken to reach as far as anything can.
+    let (class, reach) = (Class::Once, SideEffect::Network);
+    let calls = [
+        Simple::waiting("host_capabilities", "What the host can do.", Class::Read, SideEffect::None, able),
+        Simple::waiting("host_tools", "The tools of the host.", Class::Read, SideEffect::None, tools),
+        Simple::waiting("host", "An operation of the host.", class, reach, operation).checked(no_secrets),
+        Simple::waiting("host_tool", "A call of a tool of the host.", class, reach, tool).checked(no_secrets),
+        Simple::waiting("builtin_call", "A builtin that only the host knows.", class, reach, builtin)
+            .checked(no_secrets),
+    ];
+    calls.into_iter().map(Simple::call).collect()
 }
 
-/// What is asked of a host.
-#[derive(Clone, Copy)]
-enum Asked {
-    Capabilities,
-    ToolList,
-    Operation,
-    ToolCall,
-    Builtin,
+/// No rule says what a host does with a secret.
+fn no_secrets(_: &ToolContext, args: &Args) -> Result<(), ToolFailure> {
+    args.values().try_for_each(|value| refuse(value, "the host")).map_err(ToolFailure::from)
 }
 
-#[async_trait]
-impl Tool for Asked {
-    fn spec(&self) -> ToolSpec {
-        let (name, description, class, side_effect) = match self {
-            Self::Capabilities => {
-                ("host_capabilities", "What the host can do.", Class::Read, SideEffect::None)
-            }
-            Self::ToolList => ("host_tools", "The tools of the host.", Class::Read, SideEffect::None),
-            // What a host does is not known here, so it is taken to reach as far as anything can.
-            Self::Operation => ("host", "An operation of the host.", Class::Once, SideEffect::Network),
-            Self::ToolCall => {
-                ("host_tool", "A call of a tool of the host.", Class::Once, SideEffect::Network)
-            }
-            Self::Builtin => {
-                ("builtin_call", "A builtin that only the host knows.", Class::Once, SideEffect::Network)
-            }
-        };
-        ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            input_schema: json!({ "type": "object" }),
-            output_schema: Value::Null,
-            class,
-            side_effect,
-            annotations: Annotations::default(),
-        }
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let text = |name: &str| args.get(name).and_then(Value::as_str).unwrap_or_default();
-        let value = |name: &str| args.get(name).cloned().unwrap_or_default();
-        let Some(host) = &ctx.host else {
-            return alone(*self, text("capability"), text("operation"), text("name"));
-        };
-        let done = match self {
-            Self::Capabilities => host.capabilities().await,
-            Self::ToolList => host.tools().await,
-            Self::Operation => host.call(text("capability"), text("operation"), value("params")).await,
-            Self::ToolCall => host.call_tool(text("name"), value("args")).await,
-            Self::Builtin => host.builtin(text("name"), value("args")).await,
-        };
-        done.map(ToolOutput::from)
-            .map_err(|HostFailure { message, category }| ToolFailure { message, category })
+async fn able(ctx: ToolContext, _: Args) -> Answer {
+    match &ctx.host {
+        Some(host) => told(host.capabilities().await),
+        None => Ok(json!({})),
     }
 }
 
-/// What a script gets that has no host.
-fn alone(asked: Asked, capability: &str, operation: &str, name: &str) -> Result<ToolOutput, ToolFailure> {
-    let message = match asked {
-        Asked::Capabilities => return Ok(json!({}).into()),
-        Asked::ToolList => return Ok(json!([]).into()),
-        Asked::Operation => {
-            format!("host_call: no host is attached that has `{capability}.{operation}`")
-        }
-        Asked::ToolCall => format!("host_tool_call: no host is attached that has the tool `{name}`"),
-        Asked::Builtin => format!("Undefined builtin: {name}"),
+async fn tools(ctx: ToolContext, _: Args) -> Answer {
+    match &ctx.host {
+        Some(host) => told(host.tools().await),
+        None => Ok(json!([])),
+    }
+}
+
+async fn operation(ctx: ToolContext, args: Args) -> Answer {
+    let (capability, operation) = (word(&args, "capability"), word(&args, "operation"));
+    let missing = || {
+        format!(
+            "host_call: no host is attached that has `{capability}.{operation}`; host_has() tells what there is, and a \
+             test can pretend it with host_mock()"
+        )
     };
-    Err(ToolFailure::new(message))
+    told(host(&ctx, missing)?.call(capability, operation, value(&args, "params")).await)
+}
+
+async fn tool(ctx: ToolContext, args: Args) -> Answer {
+    let name = word(&args, "name");
+    let missing = || format!("host_tool_call: no host is attached that has the tool `{name}`");
+    told(host(&ctx, missing)?.call_tool(name, value(&args, "args")).await)
+}
+
+async fn builtin(ctx: ToolContext, args: Args) -> Answer {
+    let name = word(&args, "name");
+    let missing = || format!("Undefined builtin: {name}");
+    told(host(&ctx, missing)?.builtin(name, value(&args, "args")).await)
+}
+
+fn host(ctx: &ToolContext, missing: impl Fn() -> String) -> Result<&dyn HostPort, ToolFailure> {
+    ctx.host.as_deref().ok_or_else(|| ToolFailure::new(missing()))
+}
+
+fn value(args: &Args, name: &str) -> Value {
+    args.get(name).cloned().unwrap_or_default()
+}
+
+fn told(answer: Result<Value, HostFailure>) -> Answer {
+    answer.map_err(|HostFailure { message, category }| ToolFailure { message, category })
 }

@@ -4,23 +4,23 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 
-use async_trait::async_trait;
-use harn_core::tool::{Annotations, Class, SideEffect, ToolSpec};
+use harn_core::tool::{Class, SideEffect};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::args::{self, Args};
 use super::files::reach::LARGEST;
 use super::place::Input;
-use super::simple::reads;
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::simple::{Answer, Simple, reads};
+use crate::tools::{Tool, ToolContext, ToolFailure};
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
+    let asks = "Shows a message and reads a line of input.";
     vec![
-        Arc::new(Ask::Line),
-        Arc::new(Ask::All),
-        Arc::new(Ask::Prompt),
+        takes("read_line", "A line of input, or nil at its end.", Wanted::Line),
+        takes("read_stdin", "All of the input.", Wanted::All),
+        Simple::waiting("prompt_user", asks, Class::Once, SideEffect::None, prompt).call(),
         reads("is_stdin_tty", "Whether the input is a terminal.", |ctx, _| {
             Ok((is_of_process(ctx) && io::stdin().is_terminal()).into())
         }),
@@ -37,58 +37,50 @@ fn is_of_process(ctx: &ToolContext) -> bool {
     ctx.place.input == Input::Process
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
-    Line,
-    All,
-    Prompt,
+/// A call that reads the input. What was read is gone, so it is not read again.
+fn takes(name: &str, description: &str, wanted: Wanted) -> Arc<dyn Tool> {
+    let call = name.to_owned();
+    let work = move |ctx: ToolContext, _: Args| {
+        let call = call.clone();
+        async move { read(&ctx, &call, wanted).await }
+    };
+    Simple::waiting(name, description, Class::Once, SideEffect::None, work).call()
 }
 
-#[async_trait]
-impl Tool for Ask {
-    /// What was read is gone, so it is not read again.
-    fn spec(&self) -> ToolSpec {
-        let (name, description) = match self {
-            Self::Line => ("read_line", "A line of input, or nil at its end."),
-            Self::All => ("read_stdin", "All of the input."),
-            Self::Prompt => ("prompt_user", "Shows a message and reads a line of input."),
-        };
-        ToolSpec {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            input_schema: json!({ "type": "object" }),
-            output_schema: Value::Null,
-            class: Class::Once,
-            side_effect: SideEffect::None,
-            annotations: Annotations::default(),
-        }
+async fn prompt(ctx: ToolContext, args: Args) -> Answer {
+    if is_of_process(&ctx) {
+        let mut out = io::stdout();
+        // Who cannot see the question may still answer it.
+        let _ = write!(out, "{}", args::text(&args, "msg")).and_then(|()| out.flush());
     }
+    read(&ctx, "prompt_user", Wanted::Line).await
+}
 
-    async fn prepare(&self, _: &ToolContext, _: &Args) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
+async fn read(ctx: &ToolContext, call: &str, wanted: Wanted) -> Answer {
+    if ctx.is_kept {
+        let message = "a durable run has no standard input; give it what it needs with its task, or ask with ask_user()";
+        return Err(ToolFailure::new(format!("{call}: {message}")));
     }
-
-    async fn perform(&self, ctx: &ToolContext, args: &Args, _: Prepared) -> Result<ToolOutput, ToolFailure> {
-        if !is_of_process(ctx) {
-            return Ok(Value::Null.into());
-        }
-        if *self == Self::Prompt {
-            let mut out = io::stdout();
-            // Who cannot see the question may still answer it.
-            let _ = write!(out, "{}", args::text(args, "msg")).and_then(|()| out.flush());
-        }
-        let wanted = if *self == Self::All { Wanted::All } else { Wanted::Line };
-        let read = STDIN.get_or_init(Stdin::start).next(wanted).await;
-        let read =
-            read.map_err(|error| ToolFailure::new(format!("Failed to read standard input: {error}")))?;
-        Ok(Value::from(read).into())
+    if !is_of_process(ctx) {
+        return Ok(Value::Null);
     }
+    let read = STDIN.get_or_init(Stdin::start).next(wanted).await;
+    read.map(Value::from).map_err(|error| ToolFailure::new(format!("Failed to read standard input: {error}")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Line,
     All,
+}
+
+impl Wanted {
+    fn read(self, input: &mut dyn BufRead, text: &mut String) -> io::Result<usize> {
+        match self {
+            Self::Line => input.take(LARGEST).read_line(text),
+            Self::All => input.take(LARGEST).read_to_string(text),
+        }
+    }
 }
 
 /// A process has one standard input, so it has one reader.
@@ -120,7 +112,9 @@ impl Stdin {
         let shared: Arc<Shared> = Arc::default();
         let own = Arc::clone(&shared);
         // A thread of its own, which the end of the process does not wait for.
-        std::thread::spawn(move || own.serve(&asked, &mut io::stdin().lock()));
+        std::thread::spawn(move || {
+            own.serve(&asked, |wanted, text| wanted.read(&mut io::stdin().lock(), text))
+        });
         Self { ask: Mutex::new(ask), shared }
     }
 
@@ -168,14 +162,15 @@ impl Shared {
         }
     }
 
-    /// Reads what is asked for, one thing after the other.
-    fn serve(&self, asked: &Receiver<Wanted>, input: &mut dyn BufRead) {
+    /// Reads what is asked for, one thing after the other. In between others may read: people are asked there, too.
+    fn serve(
+        &self,
+        asked: &Receiver<Wanted>,
+        mut read: impl FnMut(Wanted, &mut String) -> io::Result<usize>,
+    ) {
         while let Ok(wanted) = asked.recv() {
             let mut text = String::new();
-            let read = match wanted {
-                Wanted::Line => input.take(LARGEST).read_line(&mut text),
-                Wanted::All => input.take(LARGEST).read_to_string(&mut text),
-            };
+            let read = read(wanted, &mut text);
             let mut state = self.state.lock();
             state.text.push_str(&text);
             state.is_reading = false;
@@ -214,7 +209,8 @@ mod tests {
             ask.send(wanted).unwrap();
         }
         drop(ask);
-        shared.serve(&asked, &mut "one\r\ntwo\nthree\nfour".as_bytes());
+        let mut input = "one\r\ntwo\nthree\nfour".as_bytes();
+        shared.serve(&asked, |wanted, text| wanted.read(&mut input, text));
         assert_eq!(shared.take(Wanted::Line), Some(Ok(Some("one".into()))));
         assert_eq!(shared.take(Wanted::Line), Some(Ok(Some("two".into()))));
         assert_eq!(shared.take(Wanted::All), Some(Ok(Some("three\nfour".into()))));

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use harn_core::errand::Query;
-use harn_core::tool::{Annotations, Class, SideEffect, ToolSpec};
-use serde_json::{Map, Value, json};
+use harn_core::tool::{Class, SideEffect};
+use serde_json::Value;
 
-use super::simple::reads;
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::args::{Args, word};
+use super::simple::{Simple, reads};
+use crate::tools::{Tool, ToolContext, ToolFailure};
 
 /// Entries of a topic that are read at once.
 const MOST_ENTRIES: u64 = 1000;
@@ -22,56 +22,23 @@ pub fn calls() -> Vec<Arc<dyn Tool>> {
         reads("waitpoint", "Something with waitpoints.", |_, _| {
             Err(ToolFailure::new("Waitpoints are kept by the harness."))
         }),
-        Arc::new(Asked {
-            name: "requests",
-            description: "The requests to people that are open.",
-            query: requests,
-        }),
-        Arc::new(Asked { name: "events", description: "Something with the event log.", query: events }),
+        asks("requests", "The requests to people that are open.", requests).call(),
+        asks("events", "Something with the event log.", events).call(),
     ]
 }
 
 /// A call that asks the keeper of the log.
-struct Asked {
-    name: &'static str,
-    description: &'static str,
-    query: fn(&Map<String, Value>) -> Result<Query, ToolFailure>,
+fn asks(name: &str, description: &str, query: fn(&Args) -> Result<Query, ToolFailure>) -> Simple {
+    let work = move |ctx: ToolContext, args: Args| async move { ctx.sight.tell(query(&args)?).await };
+    Simple::waiting(name, description, Class::Read, SideEffect::None, work)
 }
 
-#[async_trait]
-impl Tool for Asked {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.name.to_owned(),
-            description: self.description.to_owned(),
-            input_schema: json!({ "type": "object" }),
-            output_schema: Value::Null,
-            class: Class::Read,
-            side_effect: SideEffect::None,
-            annotations: Annotations::default(),
-        }
-    }
-
-    async fn prepare(&self, _: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        (self.query)(args).map(|_| Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        ctx.sight.tell((self.query)(args)?).await.map(ToolOutput::from)
-    }
-}
-
-fn requests(args: &Map<String, Value>) -> Result<Query, ToolFailure> {
+fn requests(args: &Args) -> Result<Query, ToolFailure> {
     Ok(Query::Requests { filters: args.get("filters").cloned().unwrap_or_default() })
 }
 
-fn events(args: &Map<String, Value>) -> Result<Query, ToolFailure> {
-    let operation = args.get("operation").and_then(Value::as_str).unwrap_or_default();
+fn events(args: &Args) -> Result<Query, ToolFailure> {
+    let operation = word(args, "operation");
     let given = args.get("args").unwrap_or(&Value::Null);
     // A topic alone may stand for itself.
     let topic = given.as_str().or_else(|| given["topic"].as_str()).map(str::to_owned);

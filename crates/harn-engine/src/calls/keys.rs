@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use harn_core::tool::{Class, SideEffect};
 use harn_lang::builtins::{ed25519_public, x25519_public};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::simple::Simple;
-use crate::tools::{Tool, ToolFailure};
+use super::simple::{Answer, Simple};
+use crate::tools::Tool;
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
     let makes =
@@ -18,7 +18,7 @@ pub fn calls() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-fn pair(public: fn(&[u8; 32]) -> [u8; 32]) -> Result<Value, ToolFailure> {
+fn pair(public: fn(&[u8; 32]) -> [u8; 32]) -> Answer {
     let secret: [u8; 32] = rand::random();
     Ok(json!({ "private": digits(&secret), "public": digits(&public(&secret)) }))
 }

@@ -15,11 +15,9 @@ use serde_json::{Map, Value, json};
 use super::args::{self, Args};
 use super::files::reach::Target;
 use super::files::{Found, Seen, below, seconds};
-use super::simple::{Simple, Work};
+use super::simple::{Answer, Simple, Work};
 use super::store::{Kept, looks, writes};
 use crate::tools::{Tool, ToolContext, ToolFailure};
-
-type Answer = Result<Value, ToolFailure>;
 
 /// A file larger than this counts by its size.
 const HASHED: u64 = 64 << 20;
@@ -135,7 +133,7 @@ fn entries(ctx: &ToolContext, args: &Args) -> Answer {
             "data": notes(Some(entry), namespace.as_deref()),
             "dir": dir,
             "hash": entry["hash"],
-            "stale": is_stale(ctx, dir, entry),
+            "stale": is_stale(ctx, dir, entry, "metadata_entries"),
         })
     });
     Ok(listed.collect())
@@ -145,14 +143,14 @@ fn is_noted(entry: &Value, namespace: Option<&str>) -> bool {
     namespace.is_none_or(|namespace| entry["namespaces"].get(namespace).is_some())
 }
 
-fn is_stale(ctx: &ToolContext, dir: &str, entry: &Value) -> bool {
-    entry["stale"] == true || entry["hash"] != hash_of(ctx, dir)
+fn is_stale(ctx: &ToolContext, dir: &str, entry: &Value, call: &str) -> bool {
+    entry["stale"] == true || entry["hash"] != hash_of(ctx, dir, call)
 }
 
 fn status(ctx: &ToolContext, args: &Args) -> Answer {
     let (all, namespace) = (kept(ctx).read()?, namespace(args));
     let known: Vec<_> = all.iter().filter(|(_, entry)| is_noted(entry, namespace.as_deref())).collect();
-    let stale = known.iter().filter(|(dir, entry)| is_stale(ctx, dir, entry));
+    let stale = known.iter().filter(|(dir, entry)| is_stale(ctx, dir, entry, "metadata_status"));
     let stale: Vec<&String> = stale.map(|(dir, _)| *dir).collect();
     let names = known.iter().filter_map(|(_, entry)| entry["namespaces"].as_object());
     let mut names: Vec<&String> = names.flat_map(Map::keys).collect();
@@ -170,7 +168,7 @@ fn stale(ctx: &ToolContext, args: &Args) -> Answer {
     let project = args::optional_path("metadata_stale", args, "project")?.unwrap_or(".");
     let (project, all) = (key(ctx, project), kept(ctx).read()?);
     let within = |dir: &str| project == "." || Path::new(dir).starts_with(&project);
-    let stale = all.iter().filter(|(dir, entry)| within(dir) && is_stale(ctx, dir, entry));
+    let stale = all.iter().filter(|(dir, entry)| within(dir) && is_stale(ctx, dir, entry, "metadata_stale"));
     let stale: Vec<&String> = stale.map(|(dir, _)| dir).collect();
     Ok(json!({ "any_stale": !stale.is_empty(), "directories": stale }))
 }
@@ -178,7 +176,7 @@ fn stale(ctx: &ToolContext, args: &Args) -> Answer {
 fn set(ctx: &ToolContext, args: &Args) -> Answer {
     let key = folder_key("metadata_set", ctx, args)?;
     let data = args.get("data").cloned().unwrap_or_default();
-    let (name, hash) = (args::text(args, "namespace"), hash_of(ctx, &key));
+    let (name, hash) = (args::text(args, "namespace"), hash_of(ctx, &key, "metadata_set"));
     change(ctx, |all| {
         let entry = all.entry(key).or_insert_with(|| json!({ "namespaces": {} }));
         entry["namespaces"][name] = data;
@@ -198,7 +196,8 @@ fn invalidate(ctx: &ToolContext, args: &Args) -> Answer {
 
 fn refresh(ctx: &ToolContext, _: &Args) -> Answer {
     let known = kept(ctx).read()?;
-    let hashes: Vec<(String, Value)> = known.keys().map(|dir| (dir.clone(), hash_of(ctx, dir))).collect();
+    let hashes: Vec<(String, Value)> =
+        known.keys().map(|dir| (dir.clone(), hash_of(ctx, dir, "metadata_refresh_hashes"))).collect();
     change(ctx, |all| {
         for (dir, hash) in hashes {
             if let Some(entry) = all.get_mut(&dir) {
@@ -210,23 +209,27 @@ fn refresh(ctx: &ToolContext, _: &Args) -> Answer {
 }
 
 /// Null for a folder that there is not.
-fn hash_of(ctx: &ToolContext, key: &str) -> Value {
+fn hash_of(ctx: &ToolContext, key: &str, call: &str) -> Value {
     let folder = ctx.place.project.join(key);
-    hash(ctx, &folder.to_string_lossy()).ok().into()
+    hash(ctx, &folder.to_string_lossy(), call).ok().into()
 }
 
 fn content_hash(ctx: &ToolContext, args: &Args) -> Answer {
-    let dir = args::optional_path("compute_content_hash", args, "dir")?.unwrap_or(".");
-    let hash = hash(ctx, dir);
+    let call = "compute_content_hash";
+    let dir = args::optional_path(call, args, "dir")?.unwrap_or(".");
+    let hash = hash(ctx, dir, call);
     hash.map(Value::from)
         .map_err(|error| ToolFailure::new(format!("Failed to compute the hash of {dir}: {error}")))
 }
 
-fn hash(ctx: &ToolContext, dir: &str) -> std::io::Result<String> {
+fn hash(ctx: &ToolContext, dir: &str, call: &str) -> std::io::Result<String> {
     let folder = Target::of(ctx, dir)?.folder()?;
-    let found = below(folder.try_clone()?, None, Seen::Open)?;
+    let seen = Seen::by(ctx, call, dir).only_open();
+    let found = below(folder.try_clone()?, None, &seen)?;
+    let counts =
+        |found: &&Found| found.facts.is_file() && !is_passed_over(&found.path) && seen.may_read(&found.path);
     let mut lines = String::new();
-    for found in found.iter().filter(|found| found.facts.is_file() && !is_passed_over(&found.path)) {
+    for found in found.iter().filter(counts) {
         let hash = file_hash(&folder, found);
         lines.push_str(&format!("{} {hash}\n", found.path));
     }
@@ -260,7 +263,8 @@ fn scan(ctx: &ToolContext, args: &Args) -> Answer {
     let glob = glob.transpose().map_err(|error| failed(&error))?.map(|glob| glob.compile_matcher());
     let depth = args::number(args::option(args, &names, "max_depth"));
     let depth = depth.and_then(|depth| usize::try_from(depth).ok());
-    let found = Target::of(ctx, path).and_then(|target| below(target.folder()?, depth, Seen::of(ctx)));
+    let seen = Seen::by(ctx, "scan_directory", path);
+    let found = Target::of(ctx, path).and_then(|target| below(target.folder()?, depth, &seen));
     let files = found.map_err(|error| failed(&error))?.into_iter().filter(|found| {
         found.facts.is_file()
             && !is_passed_over(&found.path)

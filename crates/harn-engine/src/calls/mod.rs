@@ -12,6 +12,7 @@ mod keeper;
 mod keys;
 mod metadata;
 pub(crate) mod network;
+mod pieces;
 mod place;
 mod process;
 mod secret;
@@ -23,10 +24,14 @@ mod watch;
 
 use std::sync::Arc;
 
+pub(crate) use catalog::added_provider;
 pub use handles::Handles;
+pub use pieces::Pieces;
 pub use place::{Input, Place};
 pub(crate) use process::command_line;
 pub use simple::Simple;
+pub(crate) use skills::listed as skills;
+pub(crate) use templates::find as find_template;
 
 use crate::tools::{Registry, Tool};
 
@@ -43,6 +48,7 @@ pub fn all() -> Registry {
         keys::calls(),
         metadata::calls(),
         network::calls(),
+        pieces::calls(),
         process::calls(),
         secret::calls(),
         skills::calls(),

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use harn_core::run::RunRecord;
+use harn_core::run::{RunRecord, Trust};
+
+use crate::tools::launch::is_passed_on;
 
 /// What a script reads when it reads standard input, and whether terminals are anything to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,29 +32,32 @@ pub struct Place {
     pub input: Input,
     /// Environment variables that stand before those of the process.
     pub variables: Vec<(String, String)>,
+    /// Folders with skills that the run was started with.
+    pub skills: Vec<PathBuf>,
 }
 
 impl Place {
     /// A script of this file, or one without a file, in this folder.
     pub fn of(root: PathBuf, file: Option<&Path>) -> Self {
         let source = file.map_or_else(|| root.clone(), |file| folder_of(&root.join(file)));
-        let project = source.ancestors().find(|folder| folder.join("harn.toml").is_file());
-        let project = project.map_or_else(|| root.clone(), Path::to_path_buf);
+        let project = project_of(&source).unwrap_or(&root).to_path_buf();
         let script = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
         let script = script.unwrap_or_default();
-        let base = root.clone();
-        Self { root, source, base, project, script, input: Input::default(), variables: Vec::new() }
+        Self { base: root.clone(), root, source, project, script, ..Self::default() }
     }
 
-    /// An environment variable, as scripts see it.
-    pub fn variable(&self, name: &str) -> Option<String> {
-        let own = self.variables.iter().find(|(known, _)| known == name);
-        own.map(|(_, value)| value.clone()).or_else(|| std::env::var(name).ok())
+    /// An environment variable of the run. An own script sees what any program of its owner sees; others see what
+    /// commands see, which has no secrets. The harness itself asks as the owner.
+    pub fn variable(&self, name: &str, trust: Trust) -> Option<String> {
+        let own = self.variables.iter().rev().find(|(known, _)| known == name);
+        let of_process = || std::env::var(name).ok().filter(|_| trust == Trust::Own || is_passed_on(name));
+        own.map(|(_, value)| value.clone()).or_else(of_process)
     }
 
-    /// Where the project keeps what belongs to Harn.
+    /// Where the project keeps what belongs to Harn: beside the script where there is no project, and never where
+    /// somebody happened to start it.
     pub fn state(&self) -> PathBuf {
-        self.project.join(".harn")
+        project_of(&self.source).unwrap_or(&self.source).join(".harn")
     }
 
     pub fn of_record(record: &RunRecord) -> Self {
@@ -64,4 +69,9 @@ impl Place {
 fn folder_of(file: &Path) -> PathBuf {
     let folder = file.parent().unwrap_or(Path::new("."));
     folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+}
+
+/// The nearest folder on the way up that has a `harn.toml`.
+fn project_of(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join("harn.toml").is_file())
 }

@@ -10,27 +10,44 @@ use async_trait::async_trait;
 use harn_core::decision::Access;
 use harn_core::run::Trust;
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::args::{self, Args};
-use super::environment::variable;
+use super::args::{self, Args, word};
 use super::files::reach::{LARGEST, Target};
 use crate::guard::{Ended, Network};
-use crate::tools::launch::{Captures, End, Running, Why};
+use crate::script;
+use crate::secrets::{Filling, Sink, refuse};
+use crate::tools::launch::{Captures, End, Running, Variables, Why};
 use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput, stash};
 
 /// Linux takes at most 128 KiB in one argument.
 const LONGEST_COMMAND: usize = 100 * 1024;
 
+/// Why no secret may stand there.
+const IN_WORDS: &str = "the words of a command, which every program can see (`env` may hold it)";
+
 pub fn calls() -> Vec<Arc<dyn Tool>> {
     vec![Arc::new(Run::Program), Arc::new(Run::Shell)]
 }
 
-/// The command line that means a program with these arguments, and nothing else, to a shell. Policy judges by it, and
-/// it is what is run.
-pub fn command_line(program: &str, args: &[String]) -> String {
-    let words = [program].into_iter().chain(args.iter().map(String::as_str));
-    words.map(quoted).collect::<Vec<_>>().join(" ")
+/// The command line that means a program with these variables and arguments, and nothing else, to a shell. Policy judges
+/// by it.
+pub fn command_line(args: &Args) -> String {
+    let given = variables(args).into_iter().map(|(name, value)| format!("{name}={}", quoted(&value)));
+    given.chain([words(args)]).collect::<Vec<_>>().join(" ")
+}
+
+/// A program and its arguments.
+fn words(args: &Args) -> String {
+    let rest = args.get("args").and_then(Value::as_array).into_iter().flatten();
+    let rest = rest.map(|word| quoted(&script::decode(word).display()));
+    [quoted(&args::text(args, "cmd"))].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
+}
+
+/// What a command gets into its environment besides what all of them have.
+fn variables(args: &Args) -> Vec<(String, String)> {
+    let given = args.get("env").and_then(Value::as_object).into_iter().flatten();
+    given.map(|(name, value)| (name.clone(), script::decode(value).display())).collect()
 }
 
 fn quoted(word: &str) -> String {
@@ -91,7 +108,7 @@ impl Tool for Run {
     }
 
     async fn prepare(&self, ctx: &ToolContext, args: &Args) -> Result<Prepared, ToolFailure> {
-        Order::read(*self, ctx, args)?;
+        Order::read(*self, ctx, args)?.filled(ctx, self.name())?;
         match ctx.is_kept && ctx.trust == Trust::Judged && ctx.root.is_some() {
             true => stash::take(ctx).await.map(Prepared::Stashed),
             false => Ok(Prepared::Ready),
@@ -101,14 +118,15 @@ impl Tool for Run {
     async fn perform(
         &self,
         ctx: &ToolContext,
-        args: &Map<String, Value>,
+        args: &Args,
         prepared: Prepared,
     ) -> Result<ToolOutput, ToolFailure> {
         let order = Order::read(*self, ctx, args)?;
-        let running = order.start(ctx)?.keeping(Captures::whole(LARGEST / 4));
+        let (variables, filling) = order.filled(ctx, self.name())?;
+        let running = order.start(ctx, &variables)?.keeping(Captures::whole(LARGEST / 4));
         let captures = Arc::clone(&running.captures);
         let status = status(self.name(), &running.end(None, &ctx.cancel).await)?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| filling.scrubbed_text(String::from_utf8_lossy(bytes).into_owned());
         let (stdout, stderr) = (text(&captures.stdout.lock().all()), text(&captures.stderr.lock().all()));
         let mut output = ToolOutput::from(json!({
             "combined": format!("{stdout}{stderr}"),
@@ -148,10 +166,13 @@ fn status(call: &str, end: &End) -> Result<i32, ToolFailure> {
     }
 }
 
-/// What is to be run, and where.
+/// What is to be run, where, and with what in its environment.
 struct Order {
     folder: PathBuf,
     line: String,
+    /// The program, as it is called.
+    program: String,
+    variables: Vec<(String, String)>,
 }
 
 impl Order {
@@ -160,51 +181,85 @@ impl Order {
         let fail = |why: String| ToolFailure::new(format!("{call}: {why}"));
         let folder = args::optional_path(call, args, "dir")?.unwrap_or(".");
         let folder = folder_of(ctx, folder).map_err(|error| fail(format!("{folder}: {error}")))?;
-        let mut line = args::text(args, run.line());
+        let (mut line, mut program) = (args::text(args, run.line()), "sh".to_owned());
+        let variables = variables(args);
         if run == Run::Program {
-            let program = args.get("cmd").and_then(Value::as_str).unwrap_or_default();
-            if program.trim().is_empty() {
+            if word(args, "cmd").trim().is_empty() {
                 return Err(fail("command is required".to_owned()));
             }
-            let rest: Vec<String> = words(args);
+            variables.iter().try_for_each(check_variable).map_err(fail)?;
             // A person may have changed the line; otherwise it is one program, which takes the place of the shell.
-            if line == command_line(program, &rest) {
-                must_exist(ctx, &folder, program).map_err(fail)?;
-                line = format!("exec {}", command_line(program, &rest));
+            if line == command_line(args) {
+                program = word(args, "cmd").to_owned();
+                let own = variables.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+                let places = own.or_else(|| ctx.place.variable("PATH", ctx.trust));
+                must_exist(&places.unwrap_or_default(), &folder, &program).map_err(fail)?;
+                line = format!("exec {}", words(args));
             }
         }
+        refuse(&line.as_str().into(), IN_WORDS)?;
         match &line {
             line if line.trim().is_empty() => Err(fail("command is required".to_owned())),
             line if line.contains('\0') => Err(fail("the command contains a NUL character".to_owned())),
             line if line.len() > LONGEST_COMMAND => {
                 Err(fail("the command is longer than 100 KiB; write it to a file and run that".to_owned()))
             }
-            _ => Ok(Self::within(ctx, folder, line)),
+            _ => Ok(Self { folder, line, program, variables }.within(ctx)),
         }
     }
 
     /// A sandbox is made around the folder that a command starts in, and that is the workspace: a folder within may
     /// have been made a link to elsewhere.
-    fn within(ctx: &ToolContext, folder: PathBuf, line: String) -> Self {
+    fn within(self, ctx: &ToolContext) -> Self {
         match &ctx.root {
-            Some(root) if ctx.trust == Trust::Judged && *root != folder => {
-                let inner = folder.strip_prefix(root).unwrap_or(&folder).to_string_lossy();
-                let line = format!("cd -- {} || exit 1\n{line}", quoted(&inner));
-                Self { folder: root.clone(), line }
+            Some(root) if ctx.trust == Trust::Judged && *root != self.folder => {
+                let inner = self.folder.strip_prefix(root).unwrap_or(&self.folder).to_string_lossy();
+                let line = format!("cd -- {} || exit 1\n{}", quoted(&inner), self.line);
+                Self { folder: root.clone(), line, ..self }
             }
-            _ => Self { folder, line },
+            _ => self,
         }
     }
 
-    fn start(&self, ctx: &ToolContext) -> Result<Running, ToolFailure> {
+    /// The variables with their secrets, which the program must be meant for.
+    fn filled(&self, ctx: &ToolContext, call: &str) -> Result<(Vec<(String, String)>, Filling), ToolFailure> {
+        let mut filling = Filling::to(&ctx.secrets, Sink::Program(self.program.clone()));
+        let mut filled = Vec::new();
+        for (name, value) in &self.variables {
+            filled.push((name.clone(), filling.fill(value)?));
+        }
+        if filling.is_secret() && ctx.trust == Trust::Judged {
+            self.must_be_itself(ctx, &filled)
+                .map_err(|why| ToolFailure::categorised("permission_denied", format!("{call}: {why}")))?;
+        }
+        Ok((filled, filling))
+    }
+
+    /// A script of somebody else could make a program another one.
+    fn must_be_itself(&self, ctx: &ToolContext, filled: &Variables) -> Result<(), String> {
+        let is_inside = |root: &PathBuf| {
+            let is_absolute = self.program.starts_with('/');
+            !is_absolute || fs::canonicalize(&self.program).map_or(true, |path| path.starts_with(root))
+        };
+        if self.program.contains('/') && ctx.root.as_ref().is_none_or(is_inside) {
+            return Err(format!("`{}` is in the workspace, where no program gets a secret", self.program));
+        }
+        // `PATH`, `LD_PRELOAD` and many more.
+        match filled.iter().zip(&self.variables).find(|(filled, given)| filled == given) {
+            Some(((name, _), _)) => Err(format!("`{name}` may not be set for a program that gets a secret")),
+            None => Ok(()),
+        }
+    }
+
+    fn start(&self, ctx: &ToolContext, variables: &Variables) -> Result<Running, ToolFailure> {
         let (guard, folder, line) = (&ctx.guard, &self.folder, &self.line);
         let network = match harn_policy::reaches_network(line) {
             true => Network::Open,
             false => Network::Closed,
         };
         let started = match ctx.trust {
-            Trust::Own => Running::start_bare(guard, folder, &ctx.place.variables, line),
-            Trust::Judged => Running::start(guard, folder, network, line),
+            Trust::Own => Running::start_bare(guard, folder, &ctx.place.variables, variables, line),
+            Trust::Judged => Running::start(guard, folder, network, variables, line),
         };
         started.map_err(|error| {
             let program = guard.program.display();
@@ -213,9 +268,14 @@ impl Order {
     }
 }
 
-fn words(args: &Args) -> Vec<String> {
-    let given = args.get("args").and_then(Value::as_array);
-    given.into_iter().flatten().map(|word| crate::script::decode(word).display()).collect()
+fn check_variable((name, value): &(String, String)) -> Result<(), String> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let is_name =
+        !name.is_empty() && name.chars().all(is_letter) && !name.starts_with(|c: char| c.is_ascii_digit());
+    match is_name && !value.contains('\0') {
+        true => Ok(()),
+        false => Err(format!("`{name}` is no variable that could be set")),
+    }
 }
 
 /// Where to start. A script that is not its owner's own starts nothing outside of the workspace.
@@ -231,16 +291,13 @@ fn folder_of(ctx: &ToolContext, asked: &str) -> std::io::Result<PathBuf> {
 }
 
 /// A shell would only say it with an exit code.
-fn must_exist(ctx: &ToolContext, folder: &Path, program: &str) -> Result<(), String> {
+fn must_exist(places: &str, folder: &Path, program: &str) -> Result<(), String> {
     let is_program = |path: &Path| {
         fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     let is_found = match program.contains('/') {
         true => is_program(&folder.join(program)),
-        false => {
-            let places = variable(ctx, "PATH").unwrap_or_default();
-            std::env::split_paths(&places).any(|place| is_program(&folder.join(place).join(program)))
-        }
+        false => std::env::split_paths(places).any(|place| is_program(&folder.join(place).join(program))),
     };
     if is_found { Ok(()) } else { Err(format!("{program}: there is no such program")) }
 }

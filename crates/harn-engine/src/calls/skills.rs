@@ -5,12 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use harn_core::ports::SkillFile;
+use harn_core::run::Trust;
 use harn_core::tool::{Class, SideEffect, ToolKind};
+use harn_lang::bytecode::Source as Script;
+use harn_lang::compile::{NoModules, Settings, compile};
+use harn_lang::vm::{Limits, State, Vm};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Place;
-use super::simple::Simple;
+use super::args::Args;
+use super::simple::{Answer, Simple};
+use crate::script::{decode, encode};
 use crate::tools::{Tool, ToolContext, ToolFailure};
 
 const FILE: &str = "SKILL.md";
@@ -19,6 +26,9 @@ const LARGEST: u64 = 1 << 20;
 const MOST: usize = 1000;
 /// How deep packages are searched.
 const DEEPEST: usize = 6;
+/// Which of the files are skills, and which of those win.
+const CHOOSE: &str = "skills.skills.map({ s -> {name: s.name, description: s.description, layer: s.layer} })";
+const CHOICE: Limits = Limits { fuel: 1 << 30, memory: 256 << 20, output: 1 << 20, tasks: 100 };
 
 /// The layers in their order, the highest first.
 const LAYERS: [&str; 7] = ["cli", "env", "project", "manifest", "user", "package", "system"];
@@ -66,30 +76,46 @@ struct Root {
     namespace: Option<String>,
 }
 
-fn skill_files(ctx: &ToolContext, args: &Map<String, Value>) -> Result<Value, ToolFailure> {
-    let place = &ctx.place;
+/// The skills that a script in this place would find, chosen by the same words of Harn.
+pub fn listed(place: &Place) -> Result<Vec<SkillFile>, String> {
+    let script = Script { name: "skills.harn".into(), text: CHOOSE.into() };
+    let program = compile(script, &NoModules, &Settings::default());
+    let program = program.map_err(|_| "The list of skills cannot be made.")?;
+    let mut vm = Vm::new(Arc::new(program), Vec::new(), CHOICE, 0);
+    loop {
+        let turn = vm.run(CHOICE.fuel);
+        match turn.state {
+            State::Done(value) => {
+                return serde_json::from_value(encode(&value)).map_err(|error| error.to_string());
+            }
+            State::Waiting => {}
+            State::Failed(failure) => return Err(failure.fault.to_string()),
+            State::OutOfFuel => return Err("The skills are too many to be looked at.".into()),
+        }
+        for call in turn.calls {
+            let found = found(place).map_err(|failure| failure.message)?;
+            vm.complete(call.id, Ok(decode(&found.into())));
+        }
+    }
+}
+
+fn skill_files(ctx: &ToolContext, _: &Args) -> Answer {
+    Ok(found(&ctx.place)?.into())
+}
+
+fn found(place: &Place) -> Result<Vec<Value>, ToolFailure> {
     let manifest = manifest(&place.project)?;
-    let given: Vec<PathBuf> = args
-        .get("roots")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(|root| place.root.join(root))
-        .collect();
     let mut found = Vec::new();
     for layer in order(&manifest.skills) {
-        for root in roots(layer, place, &manifest, &given) {
+        for root in roots(layer, place, &manifest) {
             for folder in skills_of(&root.folder) {
-                if found.len() < MOST
-                    && let Some(skill) = read(&folder, layer, root.namespace.as_deref())
-                {
-                    found.push(skill);
+                if found.len() < MOST {
+                    found.push(read(&folder, layer, root.namespace.as_deref()));
                 }
             }
         }
     }
-    Ok(found.into())
+    Ok(found)
 }
 
 fn manifest(project: &Path) -> Result<Manifest, ToolFailure> {
@@ -110,15 +136,15 @@ fn order(skills: &Skills) -> Vec<&'static str> {
     order
 }
 
-fn roots(layer: &str, place: &Place, manifest: &Manifest, given: &[PathBuf]) -> Vec<Root> {
+fn roots(layer: &str, place: &Place, manifest: &Manifest) -> Vec<Root> {
     let plain = |folders: Vec<PathBuf>| {
         folders.into_iter().map(|folder| Root { folder, namespace: None }).collect::<Vec<_>>()
     };
     let home = std::env::home_dir();
     match layer {
-        "cli" => plain(given.to_vec()),
+        "cli" => plain(place.skills.clone()),
         "env" => {
-            let paths = place.variable("HARN_SKILLS_PATH").unwrap_or_default();
+            let paths = place.variable("HARN_SKILLS_PATH", Trust::Own).unwrap_or_default();
             plain(paths.split([':', ';']).filter(|path| !path.is_empty()).map(PathBuf::from).collect())
         }
         "project" => plain(vec![place.project.join(".harn/skills")]),
@@ -175,22 +201,22 @@ fn skills_of(root: &Path) -> Vec<PathBuf> {
     folders_of(root).into_iter().filter(|folder| folder.join(FILE).is_file()).collect()
 }
 
-/// What is no text, or too long, is no skill.
-fn read(folder: &Path, layer: &str, namespace: Option<&str>) -> Option<Value> {
+/// What is no text, or too long, is no skill, and says so.
+fn read(folder: &Path, layer: &str, namespace: Option<&str>) -> Value {
     let file = folder.join(FILE);
-    if fs::metadata(&file).ok()?.len() > LARGEST {
-        return None;
-    }
-    let text = fs::read_to_string(&file).ok()?;
-    let name = folder.file_name()?.to_string_lossy().into_owned();
-    Some(json!({
-        "name": name,
+    let text = match fs::metadata(&file) {
+        Ok(about) if about.len() > LARGEST => Err(format!("it is larger than {LARGEST} bytes")),
+        _ => fs::read_to_string(&file).map_err(|error| format!("it cannot be read: {error}")),
+    };
+    json!({
+        "name": folder.file_name().map(|name| name.to_string_lossy()),
         "namespace": namespace,
         "layer": layer,
         "path": file.display().to_string(),
         "folder": folder.display().to_string(),
-        "text": text,
-    }))
+        "text": text.as_ref().ok(),
+        "problem": text.as_ref().err(),
+    })
 }
 
 #[cfg(test)]
@@ -222,7 +248,7 @@ mod tests {
         fs::create_dir_all(folder.path().join("all/none")).unwrap();
         assert_eq!(skills_of(&folder.path().join("all")), [one.clone(), two]);
         assert_eq!(skills_of(&one), vec![one.clone()]);
-        let read = read(&one, "project", Some("acme")).unwrap();
+        let read = read(&one, "project", Some("acme"));
         assert_eq!((read["name"].as_str(), read["namespace"].as_str()), (Some("one"), Some("acme")));
     }
 }

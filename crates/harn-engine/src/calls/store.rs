@@ -14,10 +14,8 @@ use serde_json::{Map, Value, json};
 use super::args::{self, Args};
 use super::files::reach::{LARGEST, Target};
 use super::files::{Flush, write_whole};
-use super::simple::{Simple, Work};
+use super::simple::{Answer, Simple, Work};
 use crate::tools::{Tool, ToolContext, ToolFailure};
-
-type Answer = Result<Value, ToolFailure>;
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
     vec![

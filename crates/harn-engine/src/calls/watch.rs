@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use async_trait::async_trait;
 use harn_core::decision::Access;
-use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
+use harn_core::tool::{Class, SideEffect, ToolKind};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -16,8 +15,8 @@ use tokio::time::{Instant, sleep_until};
 use super::args::{self, Args};
 use super::files::reach::Target;
 use super::files::{Seen, below};
-use super::simple::{Simple, reads};
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::simple::{Answer, Simple, reads};
+use crate::tools::{Tool, ToolContext, ToolFailure};
 
 /// How long to wait between two looks, in milliseconds.
 const INTERVAL: i64 = 200;
@@ -28,12 +27,15 @@ const LONGEST: i64 = 60_000;
 const PASSED_OVER: [&str; 2] = [".git", ".harn"];
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
+    let about = "The next change, or nil when the time is up.";
     vec![
         Simple::new("fs_watch", "Watches files and folders.", Class::Read, SideEffect::ReadOnly, open)
             .path("paths", Access::Read)
             .kind(ToolKind::Read)
             .call(),
-        Arc::new(Next),
+        Simple::waiting("fs_watch_next", about, Class::Read, SideEffect::ReadOnly, next)
+            .kind(ToolKind::Read)
+            .call(),
         reads("fs_watch_close", "Stops watching.", |ctx, args| {
             Ok(ctx.open.close(&args::text(args, "handle")).into())
         }),
@@ -56,7 +58,7 @@ struct State {
     untold: VecDeque<Value>,
 }
 
-fn open(ctx: &ToolContext, args: &Args) -> Result<Value, ToolFailure> {
+fn open(ctx: &ToolContext, args: &Args) -> Answer {
     let paths = match args.get("paths") {
         Some(Value::String(path)) => vec![path.clone()],
         Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -93,9 +95,8 @@ fn look(ctx: &ToolContext, paths: &[String], is_recursive: bool) -> Result<Pictu
             continue;
         }
         let depth = if is_recursive { None } else { Some(1) };
-        let Ok(found) = target.folder().and_then(|folder| below(folder, depth, Seen::of(ctx))) else {
-            continue;
-        };
+        let shown = Seen::by(ctx, "fs_watch", path);
+        let Ok(found) = target.folder().and_then(|folder| below(folder, depth, &shown)) else { continue };
         let seen =
             found.into_iter().filter(|found| !found.path.split('/').any(|name| PASSED_OVER.contains(&name)));
         for found in seen {
@@ -134,44 +135,23 @@ fn differences(before: &Picture, now: &Picture) -> Vec<Value> {
     gone.chain(come).map(|(kind, path)| json!({ "kind": kind, "path": path })).collect()
 }
 
-struct Next;
-
-#[async_trait]
-impl Tool for Next {
-    fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "fs_watch_next".to_owned(),
-            description: "The next change, or nil when the time is up.".to_owned(),
-            input_schema: json!({ "type": "object" }),
-            output_schema: Value::Null,
-            class: Class::Read,
-            side_effect: SideEffect::ReadOnly,
-            annotations: Annotations { kind: ToolKind::Read, ..Annotations::default() },
+async fn next(ctx: ToolContext, args: Args) -> Answer {
+    let handle = args::text(&args, "handle");
+    let timeout = args::number(args.get("timeout_ms")).map(|ms| u64::try_from(ms).unwrap_or(0));
+    let until = timeout.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
+    loop {
+        // Asked for each time, so that closing it ends the waiting.
+        let watcher = ctx.open.get::<Watcher>(&handle)?;
+        let (looker, looking) = (Arc::clone(&watcher), ctx.clone());
+        let looked = tokio::task::spawn_blocking(move || looker.next(&looking)).await;
+        let stopped = || ToolFailure::new("fs_watch_next: it was stopped before its end");
+        if let Some(change) = looked.map_err(|_| stopped())?? {
+            return Ok(change);
         }
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Args) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(&self, ctx: &ToolContext, args: &Args, _: Prepared) -> Result<ToolOutput, ToolFailure> {
-        let handle = args::text(args, "handle");
-        let timeout = args::number(args.get("timeout_ms")).map(|ms| u64::try_from(ms).unwrap_or(0));
-        let until = timeout.and_then(|ms| Instant::now().checked_add(Duration::from_millis(ms)));
-        loop {
-            // Asked for each time, so that closing it ends the waiting.
-            let watcher = ctx.open.get::<Watcher>(&handle)?;
-            let (looker, looking) = (Arc::clone(&watcher), ctx.clone());
-            let looked = tokio::task::spawn_blocking(move || looker.next(&looking)).await;
-            let stopped = || ToolFailure::new("fs_watch_next: it was stopped before its end");
-            if let Some(change) = looked.map_err(|_| stopped())?? {
-                return Ok(change.into());
-            }
-            let next = Instant::now() + watcher.interval;
-            match until {
-                Some(until) if until <= Instant::now() => return Ok(Value::Null.into()),
-                until => sleep_until(until.map_or(next, |until| until.min(next))).await,
-            }
+        let next = Instant::now() + watcher.interval;
+        match until {
+            Some(until) if until <= Instant::now() => return Ok(Value::Null),
+            until => sleep_until(until.map_or(next, |until| until.min(next))).await,
         }
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::{Layer, Mode, Network, Options};
 use super::processes::threads_of;
-use super::{Ended, tell};
+use super::{Ended, GIVEN, tell};
 use crate::sandbox::{
     FileRules, Ids, Lists, NetworkRules, Rooms, Sandbox, View, arrange, enter, restrict_files,
     restrict_syscalls,
@@ -261,6 +261,11 @@ fn run(command: &OsStr, temporary: Option<&Path>, files: FileRules) -> io::Resul
     if let (FileRules::Landlock, Some(temporary)) = (files, temporary) {
         // These two fail when they cannot write to their caches, where others do without.
         shell.env("GOCACHE", temporary.join("go-build")).env("npm_config_cache", temporary.join("npm"));
+    }
+    for (name, value) in env::vars_os() {
+        if let Some(own) = name.to_str().and_then(|name| name.strip_prefix(GIVEN)) {
+            shell.env_remove(&name).env(own, value);
+        }
     }
     let shell = shell.spawn()?;
     Ok(wait_for(Pid::from_raw(shell.id().cast_signed())))

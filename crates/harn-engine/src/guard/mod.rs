@@ -37,6 +37,9 @@ use options::Options;
 /// How long the guardian tries to kill what is left, before it reports the survivors.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Begins the names of variables that only the command gets, without it.
+pub(crate) const GIVEN: &str = "HARN_GIVEN_";
+
 /// How to start the guardian; options and the command line to run are added as the last arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardCommand {

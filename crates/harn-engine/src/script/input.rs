@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harn_core::message::joined_text;
 use harn_core::run::{RunRecord, ScriptImage};
 use harn_core::{Part, Role};
-use harn_lang::exports::ExportParam;
+use harn_lang::exports::{Export, ExportKind};
 use harn_lang::value::Value;
 use serde_json::{Map, Value as Json};
 
@@ -25,7 +25,11 @@ impl Given {
             message.role == Role::User && message.task_id.as_ref() == Some(&record.task_id)
         };
         let opened = record.history.iter().rfind(is_input).or(record.history.last());
-        let parts = opened.map(|message| message.parts.as_slice()).unwrap_or_default();
+        Self::said(opened.map(|message| message.parts.as_slice()).unwrap_or_default())
+    }
+
+    /// What these parts of a message say.
+    pub fn said(parts: &[Part]) -> Self {
         let objects = parts.iter().filter_map(|part| match part {
             Part::Json { value: Json::Object(fields), .. } => Some(fields.clone()),
             _ => None,
@@ -36,6 +40,51 @@ impl Given {
             text = data.get("task").and_then(Json::as_str).unwrap_or_default().to_owned();
         }
         Self { text, data }
+    }
+
+    /// What the run says about itself: the task's text, and what its pipeline was given.
+    pub fn about(&self) -> [(&'static str, Value); 2] {
+        let text = Value::str(self.text.as_str());
+        let input = match (self.data.is_empty(), self.text.is_empty()) {
+            (false, _) => wire::decode(&self.data.clone().into()),
+            (true, false) => text.clone(),
+            (true, true) => Value::Nil,
+        };
+        [("task", text), ("pipeline_input", input)]
+    }
+
+    /// What each parameter of an export is given, by its name.
+    pub fn named(&self, image: &ScriptImage, export: &Export) -> Json {
+        let mut named = self.data.clone();
+        match export.kind {
+            // Every script knows its task, whether that is a parameter or not.
+            ExportKind::Pipeline if export.params.iter().all(|param| param.name != "task") => {
+                named.remove("task");
+            }
+            ExportKind::Pipeline if !self.text.is_empty() => {
+                named.insert("task".into(), self.text.as_str().into());
+            }
+            ExportKind::Pipeline => {}
+            ExportKind::Function => {
+                let mut plain = self.plain(image);
+                let absent = export.params.iter().filter(|param| !self.data.contains_key(&param.name));
+                for param in absent {
+                    let Some(first) = plain.next() else { break };
+                    let value = match param.is_rest {
+                        true => std::iter::once(first).chain(plain.by_ref()).collect(),
+                        false => first.into(),
+                    };
+                    named.insert(param.name.clone(), value);
+                }
+            }
+        }
+        named.into()
+    }
+
+    /// What has no name: the text, unless there is data, and then `argv`.
+    fn plain<'a>(&'a self, image: &'a ScriptImage) -> impl Iterator<Item = &'a str> {
+        let text = Some(&self.text).filter(|text| self.data.is_empty() && !text.is_empty());
+        text.into_iter().chain(&image.args).map(String::as_str)
     }
 }
 
@@ -64,25 +113,27 @@ impl Bound {
     }
 
     /// By name where there is data, else the text and then `argv` in their order.
-    pub fn to_function(image: &ScriptImage, given: &Given, params: &[ExportParam]) -> Result<Self, String> {
-        let name = image.function.as_deref().unwrap_or_default();
+    pub fn to_function(image: &ScriptImage, given: &Given, export: &Export) -> Result<Self, String> {
+        let Export { name, params, input_schema, .. } = export;
         let has_param = |key: &&String| params.iter().any(|param| param.name == **key);
         if let Some(unknown) = given.data.keys().find(|key| !has_param(key)) {
             let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
-            return Err(format!("`{name}` has no parameter `{unknown}`; it has {}.", names.join(", ")));
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(format!("`{name}` has no parameter `{unknown}`; it has {names}."));
         }
-        let text = Some(&given.text).filter(|text| given.data.is_empty() && !text.is_empty());
-        let mut plain = text.into_iter().chain(&image.args).map(|text| Value::str(text.as_str()));
+        let named = given.named(image, export);
         let mut values = Vec::new();
         let mut left_out: Option<&str> = None;
         for param in params {
-            let value = given.data.get(&param.name).map(wire::decode).or_else(|| plain.next());
-            match (value, left_out) {
+            let value = named.get(&param.name);
+            match (value.map(|value| wire::typed(value, &input_schema["properties"][&param.name])), left_out)
+            {
                 (Some(_), Some(before)) => {
                     return Err(format!("`{name}` needs `{before}` where `{}` is given, too.", param.name));
                 }
+                (Some(Value::List(rest)), None) if param.is_rest => values.extend(rest.iter().cloned()),
                 (Some(value), None) => values.push(value),
-                (None, _) if param.has_default => left_out = Some(&param.name),
+                (None, _) if param.has_default => left_out = left_out.or(Some(&param.name)),
                 (None, _) => return Err(format!("`{name}` needs the argument `{}`.", param.name)),
             }
         }

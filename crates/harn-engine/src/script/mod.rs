@@ -5,14 +5,16 @@ pub mod image;
 mod input;
 mod messages;
 mod model;
+mod origin;
 pub mod packages;
 mod program;
 mod start;
 mod wire;
 
 pub use input::Given;
+pub use origin::Origin;
 pub use program::{Ending, Left, ScriptProgram};
-pub use start::start;
+pub use start::{limits, mocked, start};
 pub use wire::{decode, encode, escape};
 
 pub const PROGRAM: &str = "script";

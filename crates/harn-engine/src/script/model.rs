@@ -113,7 +113,8 @@ fn sampling(asked: &Value, tools: &[Value]) -> Result<Sampling, String> {
         tool_choice: tool_choice(&asked["tool_choice"])?,
         timeout_ms,
         tool_search: tool_search(&asked["tool_search"], tools)?,
-        keep_pieces: asked["stream"] == true,
+        no_cache: optional(asked, "cache", "true or false", Value::as_bool)? == Some(false),
+        stream: optional(asked, "stream", "a string", Value::as_str)?.map(Arc::from),
     })
 }
 
@@ -196,9 +197,6 @@ pub fn answer(answer: &ModelAnswer) -> Value {
     if !answer.thoughts.is_empty() {
         // As text, because providers want it back to the letter.
         fields.insert(messages::THOUGHTS, json!(answer.thoughts).to_string().into());
-    }
-    if !answer.pieces.is_empty() {
-        fields.insert("pieces", json!(answer.pieces));
     }
     if !answer.provider_tools.is_empty() {
         fields.insert("provider_tools", wire::escape(json!(answer.provider_tools)));

@@ -1,6 +1,7 @@
 //! The program itself: a machine that runs until it waits, and the effects that it waits for.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use harn_core::Failure;
@@ -10,14 +11,13 @@ use harn_core::tool::{OwnTool, ToolCall, ToolOutcome, ToolResult};
 use harn_lang::builtins;
 use harn_lang::bytecode::Program;
 use harn_lang::fault::Fault;
-use harn_lang::syntax::span::LineIndex;
 use harn_lang::value::Value;
 use harn_lang::vm::{self, Call, State, Turn, Vm};
 use parking_lot::Mutex;
 use serde_json::{Map, Value as Json};
 
-use super::{model, wire};
-use crate::calls::{self, network};
+use super::{Origin, model, wire};
+use crate::calls::{self, Place, network};
 
 /// Steps between two looks at what has happened meanwhile.
 const SLICE: u64 = 1_000_000;
@@ -45,6 +45,9 @@ pub struct ScriptProgram {
     spent: model::Spent,
     ending: Arc<Mutex<Option<Ending>>>,
     left: Option<Left>,
+    /// Where the names of its sources start, and where relative paths do.
+    base: PathBuf,
+    root: PathBuf,
 }
 
 /// What a machine still waits for when its program ends: tasks of an earlier entry that go on with the next one.
@@ -68,7 +71,14 @@ impl ScriptProgram {
             spent: model::Spent::default(),
             ending: Arc::default(),
             left: None,
+            base: PathBuf::new(),
+            root: PathBuf::new(),
         }
+    }
+
+    /// For a program whose sources are not named from where it works.
+    pub fn placed(self, place: &Place) -> Self {
+        Self { base: place.base.clone(), root: place.root.clone(), ..self }
     }
 
     /// Where the end is told once it is reached.
@@ -129,7 +139,12 @@ impl ScriptProgram {
     /// Makes an effect of a call; one that makes no sense is answered at once, with the reason.
     fn ask(&mut self, call: Call) -> bool {
         match request_of(&call) {
-            Ok((key, request)) => {
+            Ok((key, mut request)) => {
+                if let Request::Call(asked) = &mut request
+                    && matches!(call.builtin, "render" | "render_prompt" | "render_with_provenance")
+                {
+                    calls::find_template(&mut asked.args, &self.base, &self.root);
+                }
                 self.open.insert(key.clone(), call.id);
                 self.keys.insert(call.id, key.clone());
                 let effect = Effect { key, request };
@@ -146,28 +161,32 @@ impl ScriptProgram {
         }
     }
 
-    fn end(&mut self, ending: Ending) -> Step {
-        let (result, value) = match &ending {
-            Ending::Value(value) => match vm::misfit(self.vm.lock().program(), value) {
-                Some(misfit) => {
-                    let message = format!("What the pipeline gave back is not what it says: {misfit}.");
-                    (Err(Failure::new("script_result", message)), Some(wire::encode(value)))
-                }
-                None => outcome(value),
-            },
-            Ending::Exit(0) => (Ok(String::new()), Some(Json::from(0))),
-            Ending::Exit(code) => {
+    fn end(&mut self, mut ending: Ending) -> Step {
+        let misfit = self.misfit(&ending);
+        let (result, value) = match (&ending, misfit) {
+            (Ending::Value(value), Some(message)) => {
+                let failure = Failure::new("script_result", &message);
+                let value = wire::encode(value);
+                ending = Ending::Failed(vm::Failure { fault: Fault::Plain(message), trace: Vec::new() });
+                (Err(failure), Some(value))
+            }
+            (Ending::Value(value), None) => outcome(value),
+            (Ending::Exit(0), _) => (Ok(String::new()), Some(Json::from(0))),
+            (Ending::Exit(code), _) => {
                 let message = format!("The script ended with exit code {code}.");
                 (Err(Failure::new("script_exit", message)), Some((*code).into()))
             }
-            Ending::Failed(failure) => {
-                let message = located(failure, self.vm.lock().program());
-                (Err(Failure::new("script_error", message)), None)
-            }
+            (Ending::Failed(failure), _) => (Err(located(failure, self.vm.lock().program())), None),
         };
         *self.ending.lock() = Some(ending);
         let model::Spent { usage, model_calls, tool_calls } = self.spent;
         Step::Done(RunEnd { result, value, usage, model_calls, tool_calls })
+    }
+
+    fn misfit(&self, ending: &Ending) -> Option<String> {
+        let Ending::Value(value) = ending else { return None };
+        let misfit = vm::misfit(self.vm.lock().program(), value)?;
+        Some(format!("What the script gave back is not what it says: {misfit}."))
     }
 }
 
@@ -226,20 +245,14 @@ fn shown(output: vm::Output) -> Shown {
     Shown { to, text: output.text }
 }
 
-/// An error with the innermost place in something that the author of the script wrote.
-fn located(failure: &vm::Failure, program: &Program) -> String {
-    let told = failure.fault.to_string();
-    let source = |module: u16| program.sources.get(usize::from(module)).filter(|_| module > 0);
-    let own = failure.trace.iter().find_map(|entry| {
-        let source = source(entry.module).filter(|source| !source.name.starts_with("std/"))?;
-        Some((source, entry.offset))
-    });
-    match own {
-        Some((source, offset)) => {
-            format!("{told} ({}:{})", source.name, LineIndex::new(&source.text).line(offset))
-        }
-        None => told,
-    }
+/// An uncaught error with its place, as far as there is one.
+fn located(failure: &vm::Failure, program: &Program) -> Failure {
+    let error = failure.fault.to_string();
+    let Some(origin) = Origin::of(failure, program, |source| source.name.to_string()) else {
+        return Failure::new("script_error", error);
+    };
+    let message = format!("{error} ({}:{})", origin.source.name, origin.line());
+    Failure { details: origin.details(&error), ..Failure::new("script_error", message) }
 }
 
 fn exit_code(call: &Call) -> u8 {
@@ -323,7 +336,7 @@ fn call_name<'a>(builtin: &'a str, args: &Map<String, Json>) -> &'a str {
 fn host_call(call: &Call, key: EffectKey, request: fn(ToolCall) -> Request) -> (EffectKey, Request) {
     let mut args = named(call.builtin, &call.args);
     if call.builtin == "__exec" {
-        args.insert("command".to_owned(), command_line(&call.args).into());
+        args.insert("command".to_owned(), calls::command_line(&args).into());
     }
     let name = call_name(call.builtin, &args).to_owned();
     let call = ToolCall { id: key.to_string(), name, args };
@@ -341,16 +354,6 @@ fn timer(call: &Call) -> Request {
         _ => 0,
     };
     Request::Timer { ms }
-}
-
-/// A program and its arguments as the line that policy judges.
-fn command_line(args: &[Value]) -> String {
-    let program = args.get(1).map(Value::display).unwrap_or_default();
-    let rest = match args.get(2) {
-        Some(Value::List(list)) => list.iter().map(Value::display).collect(),
-        _ => Vec::new(),
-    };
-    calls::command_line(&program, &rest)
 }
 
 /// Arguments under the names of the builtin's parameters; the last one of `args...` takes all that is left.

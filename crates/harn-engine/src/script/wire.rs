@@ -61,6 +61,33 @@ pub fn decode(json: &Json) -> Value {
     }
 }
 
+/// The same for what comes from outside with a schema that was made of a type: what JSON does not have becomes what the
+/// type wants.
+pub fn typed(json: &Json, schema: &Json) -> Value {
+    match json {
+        Json::Number(ms) if schema["format"] == "milliseconds" => {
+            ms.as_i64().map_or_else(|| decode(json), Value::Duration)
+        }
+        Json::String(text) if schema["contentEncoding"] == "base64" => {
+            STANDARD.decode(text).map_or_else(|_| decode(json), |bytes| Value::Bytes(Arc::new(bytes)))
+        }
+        Json::Array(items) => {
+            let items = items.iter().map(|item| typed(item, &schema["items"]));
+            match schema["uniqueItems"] == true {
+                true => Value::Set(Arc::new(items.collect::<Set>())),
+                false => Value::list(items.collect()),
+            }
+        }
+        Json::Object(fields) if schema["properties"].is_object() => {
+            let field = |(key, value): (&String, &Json)| {
+                (Arc::new(Text::new(key.as_str())), typed(value, &schema["properties"][key]))
+            };
+            Value::dict(fields.iter().map(field).collect())
+        }
+        other => decode(other),
+    }
+}
+
 fn dict(fields: &Map<String, Json>) -> Dict {
     fields.iter().map(|(key, value)| (Arc::new(Text::new(key.as_str())), decode(value))).collect()
 }

@@ -1,7 +1,7 @@
 //! Secrets: kept in the keychain of the system, or encrypted in a file where there is none.
 //!
-//! A program never holds one. It holds a placeholder, and where a request leaves for a host that a secret is meant for, the
-//! placeholder gives way to the secret. What comes back has the placeholder again.
+//! A program never holds one. It holds a placeholder, and where a request leaves for a host that a secret is meant for, or
+//! a program starts that may have it, the placeholder gives way to the secret. What comes back has the placeholder again.
 
 mod file;
 mod fill;
@@ -14,7 +14,10 @@ use harn_core::{Clock, SystemClock, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-pub use fill::{Filling, placeholder};
+pub use fill::{Filling, Sink, placeholder, refuse};
+
+/// A shorter value would be found everywhere in what comes back.
+const SHORTEST: usize = 4;
 
 /// Where values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +30,12 @@ pub enum Kept {
 pub enum SecretError {
     #[error("there is no secret `{0}`; store it with `harn connect api-key {0} --host HOST`")]
     Unknown(String),
-    #[error("the secret `{name}` may not go to {host}; `harn connect list` says where it may go")]
-    Host { name: String, host: String },
+    #[error("the secret `{name}` may not go to {to}; `harn connect list` says where it may go")]
+    Place { name: String, to: String },
+    #[error(
+        "the value of `{0}` is too short: it has less than 4 characters, and could not be told from other text"
+    )]
+    Short(String),
     #[error("a name has letters, digits, `_`, `-`, `.` and `/`, and at most 128 of them; `{0}` is none")]
     Name(String),
     #[error("{file} cannot be used: {why}")]
@@ -39,11 +46,21 @@ pub enum SecretError {
     Keychain(String),
 }
 
+/// Where a secret may go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct May {
+    pub hosts: Vec<String>,
+    pub programs: Vec<String>,
+}
+
 /// What is known about a secret without knowing it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Hosts that it may be sent to; `*.example.com` stands for all below.
     pub hosts: Vec<String>,
+    /// Programs that may have it in their environment, as they are called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
     pub stored_at: Timestamp,
     /// The value itself, in a file that is encrypted; elsewhere nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,8 +104,11 @@ impl Secrets {
         }
     }
 
-    pub fn put(&self, name: &str, value: &str, hosts: Vec<String>) -> Result<Kept, SecretError> {
+    pub fn put(&self, name: &str, value: &str, May { hosts, programs }: May) -> Result<Kept, SecretError> {
         check_name(name)?;
+        if value.len() < SHORTEST {
+            return Err(SecretError::Short(name.to_owned()));
+        }
         let _turn = self.lock.lock();
         let kept = self.kept();
         let mut all = self.read(kept)?;
@@ -99,7 +119,7 @@ impl Secrets {
                 None
             }
         };
-        all.insert(name.to_owned(), Entry { hosts, stored_at: SystemClock.now(), value });
+        all.insert(name.to_owned(), Entry { hosts, programs, stored_at: SystemClock.now(), value });
         self.write(kept, &all)?;
         Ok(kept)
     }
@@ -128,13 +148,12 @@ impl Secrets {
         Ok(self.read(self.kept())?.contains_key(name))
     }
 
-    /// The value, for a request to a host.
-    fn value_for(&self, name: &str, host: &str) -> Result<String, SecretError> {
+    fn value_for(&self, name: &str, sink: &Sink) -> Result<String, SecretError> {
         let kept = self.kept();
         let unknown = || SecretError::Unknown(name.to_owned());
         let entry = self.read(kept)?.remove(name).ok_or_else(unknown)?;
-        if !entry.hosts.iter().any(|allowed| is_host(allowed, host)) {
-            return Err(SecretError::Host { name: name.to_owned(), host: host.to_owned() });
+        if !sink.may_have(&entry) {
+            return Err(SecretError::Place { name: name.to_owned(), to: sink.to_string() });
         }
         match kept {
             Kept::File => entry.value.ok_or_else(unknown),
@@ -169,14 +188,6 @@ fn check_name(name: &str) -> Result<(), SecretError> {
     }
 }
 
-fn is_host(allowed: &str, host: &str) -> bool {
-    let (allowed, host) = (allowed.to_ascii_lowercase(), host.to_ascii_lowercase());
-    match allowed.strip_prefix("*.") {
-        Some(parent) => host.strip_suffix(parent).is_some_and(|front| front.ends_with('.')),
-        None => allowed == host,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,13 +196,15 @@ mod tests {
     fn a_secret_goes_only_where_it_may_and_is_not_readable_on_disk() {
         let folder = tempfile::tempdir().unwrap();
         let secrets = Secrets::at(folder.path().join("harn"), Some(Kept::File));
-        secrets.put("github", "tok-123456", vec!["api.github.com".into(), "*.example.com".into()]).unwrap();
-        assert_eq!(secrets.value_for("github", "API.github.com").unwrap(), "tok-123456");
-        assert_eq!(secrets.value_for("github", "a.example.com").unwrap(), "tok-123456");
+        let hosts = vec!["api.github.com".into(), "*.example.com".into()];
+        secrets.put("github", "tok-123456", May { hosts, ..May::default() }).unwrap();
+        let value = |name: &str, host: &str| secrets.value_for(name, &Sink::Host(host.into()));
+        assert_eq!(value("github", "API.github.com").unwrap(), "tok-123456");
+        assert_eq!(value("github", "a.example.com").unwrap(), "tok-123456");
         for host in ["example.com", "evil.com", "api.github.com.evil.com", "badexample.com"] {
-            assert!(matches!(secrets.value_for("github", host), Err(SecretError::Host { .. })), "{host}");
+            assert!(matches!(value("github", host), Err(SecretError::Place { .. })), "{host}");
         }
-        assert!(matches!(secrets.value_for("other", "x"), Err(SecretError::Unknown(_))));
+        assert!(matches!(value("other", "x"), Err(SecretError::Unknown(_))));
         for file in std::fs::read_dir(secrets.folder()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!bytes.windows(10).any(|part| part == b"tok-123456"));
@@ -204,11 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_mean_something_else_are_refused() {
+    fn names_and_values_that_could_mean_something_else_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let secrets = Secrets::at(folder.path(), Some(Kept::File));
         for name in ["", "a b", "a}}", &"x".repeat(129)] {
-            assert!(matches!(secrets.put(name, "v", Vec::new()), Err(SecretError::Name(_))), "{name}");
+            assert!(
+                matches!(secrets.put(name, "value", May::default()), Err(SecretError::Name(_))),
+                "{name}"
+            );
         }
+        assert!(matches!(secrets.put("name", "abc", May::default()), Err(SecretError::Short(_))));
     }
 }

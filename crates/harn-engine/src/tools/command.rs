@@ -12,6 +12,7 @@ use super::launch::{Running, Why};
 use super::outcome::{attach, ending};
 use super::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput, object_schema, stash};
 use crate::guard::Network;
+use crate::secrets::refuse;
 
 const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 const MAX_TIMEOUT_MS: u64 = 600_000;
@@ -72,6 +73,7 @@ impl Tool for RunCommand {
     async fn prepare(&self, ctx: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
         root_of(ctx)?;
         let Order { command, .. } = Order::read(args)?;
+        refuse(&command.into(), "a command of an agent")?;
         if let Some(why) = harn_policy::interactive(command) {
             return Err(ToolFailure::new(why));
         }
@@ -177,7 +179,7 @@ fn start(ctx: &ToolContext, root: &Path, order: &Order<'_>) -> Result<Running, T
     if ctx.cancel.is_cancelled() {
         return Err(ToolFailure::new("The command was cancelled before it was started. Nothing was run."));
     }
-    Running::start(&ctx.guard, root, order.network, order.command).map_err(|error| {
+    Running::start(&ctx.guard, root, order.network, &[], order.command).map_err(|error| {
         let (program, root) = (ctx.guard.program.display(), root.display());
         ToolFailure::new(format!(
             "The command was not run: its guardian `{program}` could not be started in `{root}`: {error}."

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use cap_std::fs::Dir;
 use globset::GlobSet;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use harn_core::decision::Access;
+use harn_core::decision::{Access, EffectKind, Verdict};
+use harn_core::ports::Located;
 use harn_core::tool::{Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -261,7 +262,7 @@ impl Skipped {
 impl Hunt<'_> {
     /// Searches one file; breaks off when the answer is full, or with the bound that was reached.
     fn search(&mut self, parent: &Dir, name: &str, path: &str) -> ControlFlow<Option<Over>> {
-        if !self.sight.may_read(path) {
+        if self.sight.verdict(EffectKind::Tool, "read_file", &Located::inside(path)) != Verdict::Allow {
             self.skipped.closed += 1;
             return ControlFlow::Continue(());
         }

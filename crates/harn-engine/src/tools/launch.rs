@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
-use crate::guard::{Caps, GuardCommand, Network, PATIENCE, Report, sandbox_options};
+use crate::guard::{Caps, GIVEN, GuardCommand, Network, PATIENCE, Report, sandbox_options};
 
 /// What a command sees of our environment: what programs need to be found and to work, and no secrets.
 const PASSED_ON: [&str; 24] = [
@@ -73,6 +73,9 @@ const SET: [(&str, &str); 11] = [
 /// How long output may take to arrive when the command is over. Only a process that the guardian could not kill
 /// holds the pipes open for longer.
 const DRAIN: Duration = Duration::from_secs(1);
+
+/// Environment variables by name.
+pub(crate) type Variables = [(String, String)];
 
 /// What a command has written so far.
 pub(crate) struct Captures {
@@ -134,6 +137,7 @@ impl Running {
         guard: &GuardCommand,
         root: &Path,
         network: Network,
+        given: &Variables,
         command: &str,
     ) -> io::Result<Self> {
         let mut command_line = Command::new(&guard.program);
@@ -143,20 +147,23 @@ impl Running {
             .args((network == Network::Open).then_some("--network"))
             .arg(command)
             .env_clear()
-            .envs(environment(network));
+            .envs(environment(network))
+            .envs(passed(given));
         Self::spawn(command_line, root)
     }
 
-    /// Starts a command like any program of the user: without a sandbox and with all of the environment.
+    /// Starts a command like any program of the user: without a sandbox and with all of the environment, and what else
+    /// the run has in its own.
     pub(crate) fn start_bare(
         guard: &GuardCommand,
         folder: &Path,
-        variables: &[(String, String)],
+        own: &Variables,
+        given: &Variables,
         command: &str,
     ) -> io::Result<Self> {
         let mut command_line = Command::new(&guard.program);
-        let variables = variables.iter().map(|(name, value)| (name, value));
-        command_line.args(&guard.args).arg("--bare").arg(command).envs(variables);
+        let own = own.iter().map(|(name, value)| (name, value));
+        command_line.args(&guard.args).arg("--bare").arg(command).envs(own).envs(passed(given));
         Self::spawn(command_line, folder)
     }
 
@@ -215,6 +222,11 @@ fn environment(network: Network) -> impl Iterator<Item = (&'static str, OsString
     let passed_on =
         PASSED_ON.iter().chain(with_network).filter_map(|name| Some((*name, std::env::var_os(name)?)));
     passed_on.chain(SET.iter().map(|(name, value)| (*name, OsString::from(value))))
+}
+
+/// Variables for the command alone: under these names they mean nothing to the guardian.
+fn passed(given: &Variables) -> impl Iterator<Item = (String, &String)> {
+    given.iter().map(|(name, value)| (format!("{GIVEN}{name}"), value))
 }
 
 /// Reads to the end, or to the limit of all output. A failing pipe ends like a closed one: what was read is still

@@ -33,15 +33,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use harn_core::chat::Media;
-use harn_core::decision::Access;
+use harn_core::chat::{Media, ModelRef};
+use harn_core::decision::{Access, EffectKind, Verdict};
 use harn_core::errand::Query;
 use harn_core::run::{Attachment, Change, Trust, WritePlan};
 use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use harn_core::ports::HostPort;
+use harn_core::ports::{HostPort, Located};
 use harn_model::Models;
 
 use crate::calls::{Handles, Place};
@@ -77,6 +77,8 @@ pub struct ToolContext {
     /// What scripts see of their surroundings.
     pub place: Arc<Place>,
     pub models: Models,
+    /// The model of the run, for scripts that name none.
+    pub model: ModelRef,
     /// The tools of the run, for scripts that ask about them.
     pub tools: Arc<[ToolSpec]>,
     pub host: Option<Arc<dyn HostPort>>,
@@ -88,7 +90,8 @@ pub struct ToolContext {
 /// What a tool that looks at many files may see: policy was asked about the folder, not about each file in it.
 #[async_trait]
 pub trait Sight: Send + Sync {
-    fn may_read(&self, path: &str) -> bool;
+    /// What policy says to a tool or call that comes upon a path.
+    fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict;
 
     /// What only the keeper of the run's log knows.
     async fn tell(&self, _query: Query) -> Result<Value, ToolFailure> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::kit::Scene;
+use crate::kit::{Scene, denied};
 
 #[test]
 fn a_script_works_on_files_of_the_workspace_as_an_own_one_does() {
@@ -145,6 +145,8 @@ fn a_rule_of_the_owner_holds_for_an_own_script_too() {
         r#"render("main.tpl")"#,
         r#"__shell(nil, "true; curl example.org")"#,
         r#"__exec(nil, "curl", ["example.org"])"#,
+        r#"host_call("process.exec", {argv: ["curl", "example.org"], env: {A: "1"}})"#,
+        r#"host_call("process.exec", {command: "true; curl example.org", env: {A: "1"}})"#,
     ];
     for call in calls {
         let output = scene.run(&format!("println({call})"));
@@ -162,4 +164,37 @@ fn a_script_of_somebody_else_sees_no_secrets_of_the_environment() {
     let source = r#"println(env("CARGO_MANIFEST_DIR") == nil); println(env("PATH") == nil)"#;
     assert_eq!(Scene::judged().run(source), "true\nfalse\n");
     assert_eq!(Scene::new().run(source), "false\nfalse\n");
+}
+
+#[test]
+fn what_policy_denies_is_neither_listed_nor_read_on_the_way() {
+    for mut scene in [Scene::new(), Scene::judged()] {
+        scene.put("vault/s", "one");
+        scene.put("open/s", "open");
+        let script = r#"
+            println(walk_dir(".").filter({ found -> found.is_file }).map({ found -> found.path }))
+            println(glob("**/s"))
+            println(try { glob("*", "vault") } catch (e) { "denied" })
+            println(scan_directory(".").map({ found -> found.path }))
+            println(try { list_dir("vault") } catch (e) { "denied" })
+            println(compute_content_hash("."))
+        "#;
+        let before = scene.run(script);
+        assert!(before.starts_with("[./open/s, ./vault/s]\n[open/s, vault/s]\n[vault/s]\n"), "{before}");
+        scene.permissions = denied("path = \"vault/**\"");
+        let seen = scene.run(script);
+        let rest = seen.strip_prefix("[./open/s]\n[open/s]\ndenied\n[./open/s]\ndenied\n");
+        let hash = rest.unwrap_or_else(|| panic!("{seen}"));
+        assert_ne!(before.lines().last(), hash.lines().last());
+        scene.put("vault/s", "two");
+        assert_eq!(scene.run(script), seen);
+    }
+}
+
+#[test]
+fn a_call_that_is_allowed_alone_sees_what_it_looks_at() {
+    let mut scene = Scene::judged();
+    scene.put("a/s", "x");
+    scene.permissions = denied("tool = \"read_file\"");
+    assert_eq!(scene.run(r#"println(glob("**/s"))"#), "[a/s]\n");
 }

@@ -11,6 +11,7 @@ use harn_engine::calls::Place;
 use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
 use harn_engine::guard::GuardCommand;
 use harn_engine::script::{Ending, ScriptProgram};
+use harn_engine::secrets::{Kept, May, Secrets};
 use harn_lang::bytecode::Source;
 use harn_lang::compile::{NoModules, Settings, compile};
 use harn_lang::vm::{Limits, Vm};
@@ -28,6 +29,7 @@ pub struct Scene {
     pub variables: Vec<(String, String)>,
     /// The script's file, from the project on.
     pub file: &'static str,
+    pub secrets: Arc<Secrets>,
 }
 
 /// What was printed, and after it the error that nobody caught.
@@ -46,7 +48,9 @@ impl Scene {
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("project")).unwrap();
-        Self { dir, trust: Trust::Own, permissions: String::new(), variables: Vec::new(), file: "main.harn" }
+        let secrets = Arc::new(Secrets::at(dir.path().join("secrets"), Some(Kept::File)));
+        let (permissions, variables) = (String::new(), Vec::new());
+        Self { dir, trust: Trust::Own, permissions, variables, file: "main.harn", secrets }
     }
 
     /// A script that somebody else wrote.
@@ -67,6 +71,12 @@ impl Scene {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
+    }
+
+    /// A secret that may go to these hosts and programs.
+    pub fn secret(&self, name: &str, value: &str, hosts: &[&str], programs: &[&str]) {
+        let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+        self.secrets.put(name, value, May { hosts: owned(hosts), programs: owned(programs) }).unwrap();
     }
 
     pub fn text(&self, path: &str) -> String {
@@ -95,7 +105,7 @@ impl Scene {
         let program = ScriptProgram::new(Arc::new(Mutex::new(vm)));
         let ending = program.ending();
         let printed = Arc::new(Printed::default());
-        let options = options();
+        let options = EngineOptions { secrets: Arc::clone(&self.secrets), ..options() };
         let layers = PermissionsFile::parse(&self.permissions).unwrap().layers();
         let setup = Setup {
             policy: Arc::new(Policy::compile(layers).unwrap()),
@@ -119,6 +129,11 @@ impl Scene {
         }
         output
     }
+}
+
+/// `[permissions]` that deny what this matches.
+pub fn denied(what: &str) -> String {
+    format!("[[permissions.rules]]\nid = \"closed\"\naction = \"deny\"\nmatch = {{ {what} }}\n")
 }
 
 pub fn options() -> EngineOptions {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use harn_core::decision::{EffectKind, Verdict};
+use harn_core::ports::Located;
 use harn_core::run::Trust;
 use harn_core::tool::{Class, SideEffect};
 use harn_engine::calls;
@@ -22,8 +24,8 @@ impl Keep for Nothing {
 }
 
 impl Sight for Nothing {
-    fn may_read(&self, _: &str) -> bool {
-        true
+    fn verdict(&self, _: EffectKind, _: &str, _: &Located) -> Verdict {
+        Verdict::Allow
     }
 }
 
@@ -41,6 +43,7 @@ fn context(scene: &Scene) -> ToolContext {
         is_kept: true,
         place: Arc::new(scene.place()),
         models: options.models,
+        model: options.model,
         tools: Arc::from([]),
         secrets: options.secrets,
         host: None,

@@ -1,6 +1,6 @@
 //! Templates in files.
 
-use crate::kit::Scene;
+use crate::kit::{Scene, denied};
 
 #[test]
 fn a_template_is_found_beside_the_script_and_includes_beside_itself() {
@@ -37,5 +37,21 @@ fn mistakes_in_templates_are_told() {
     for (source, expected) in cases {
         let output = scene.run(source);
         assert!(output.contains(expected), "{source}: {output:?}");
+    }
+}
+
+#[test]
+fn policy_is_asked_about_a_template_and_about_what_it_includes() {
+    let mut scene = Scene::new();
+    scene.file = "scripts/main.harn";
+    scene.put("scripts/vault/s", "secret");
+    scene.put("vault/s", "secret");
+    scene.put("scripts/open.tpl", "{{ include \"../vault/s\" }}");
+    scene.permissions = denied("path = [\"vault/**\", \"scripts/vault/**\"]");
+    for call in ["render", "render_prompt", "render_with_provenance"] {
+        let beside = scene.run(&format!(r#"{call}("vault/s")"#));
+        assert!(beside.contains("permission_denied") && beside.contains("scripts/vault/s"), "{beside}");
+        let included = scene.run(&format!(r#"{call}("open.tpl")"#));
+        assert!(included.contains("policy does not let this run read it"), "{included}");
     }
 }

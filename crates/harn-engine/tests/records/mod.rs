@@ -32,6 +32,7 @@ pub fn record(max_model_calls: u32, context_window: u64, history: Vec<Message>) 
         mutation: None,
         trust: Default::default(),
         script: None,
+        narrowing: Default::default(),
     };
     RunRecord {
         task_id: "task_1".into(),

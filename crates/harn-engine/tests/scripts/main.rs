@@ -4,6 +4,8 @@
 
 mod generate;
 mod memory;
+mod registered;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,8 +39,16 @@ struct Story {
 
 /// Runs a program to its end, stopped at one commit and then left alone. None when it has no such commit.
 fn story(runtime: &tokio::runtime::Runtime, text: &str, stop_at: Option<(Point, usize)>) -> Option<Story> {
+    story_with(&engine(), runtime, text, stop_at)
+}
+
+fn story_with(
+    engine: &Engine,
+    runtime: &tokio::runtime::Runtime,
+    text: &str,
+    stop_at: Option<(Point, usize)>,
+) -> Option<Story> {
     let folder = tempfile::tempdir().unwrap();
-    let engine = engine();
     let memory = Arc::new(Memory::new(record(text, folder.path()), stop_at));
     let mut exit = runtime.block_on(engine.run(memory.clone()));
     if stop_at.is_some() {

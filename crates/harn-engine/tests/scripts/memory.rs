@@ -1,4 +1,5 @@
-//! A run whose journal is in memory, and whose log stops when a test wants it.
+//! A run whose journal is in memory, and whose log stops when a test wants it. Ephemeral runs have a port of their own in
+//! the engine, which keeps no journal: they are never gone on with, and that is what is tested here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use harn_core::chat::ModelRef;
 use harn_core::decision::EffectKind;
-use harn_core::ports::{RunError, RunPort, Signal};
+use harn_core::ports::{Located, RunError, RunPort, Signal};
 use harn_core::route::ChosenBy;
 use harn_core::run::{
     Answer, Budget, Completed, Completion, Decision, EffectKey, Entry, JournalEntry, Limits, Manifest, Reply,
@@ -94,6 +95,7 @@ pub fn record(text: &str, folder: &Path) -> RunRecord {
         mutation: None,
         trust: Trust::Own,
         script: Some("image".into()),
+        narrowing: Default::default(),
     };
     RunRecord {
         task_id: TaskId::generate(),
@@ -204,6 +206,11 @@ impl State {
                 let (epoch, decision, reserved) = (1, None, None);
                 JournalEntry::Begun { key, attempt, epoch, args, plan, decision, reserved }
             }
+            Entry::BegunModel { key, attempt, model, .. } => {
+                let decision = Some(decide(rule, EffectKind::Model, "model", &none));
+                let (epoch, args, plan, reserved) = (1, json!(model), None, None);
+                JournalEntry::Begun { key, attempt, epoch, args, plan, decision, reserved }
+            }
             Entry::Completed(completed) => {
                 let Completed { key, completion, changes, read, at, .. } = *completed;
                 let is_same = |entry: &JournalEntry| matches!(entry, JournalEntry::Completed { key: other, .. } if *other == key);
@@ -289,8 +296,8 @@ impl RunPort for Memory {
         Ok(None)
     }
 
-    fn may_read(&self, _: &str) -> bool {
-        true
+    fn verdict(&self, _: EffectKind, _: &str, _: &Located) -> Verdict {
+        Verdict::Allow
     }
 
     async fn inbox_waiting(&self, _: Seam) -> Result<bool, RunError> {

@@ -139,6 +139,13 @@ async fn its_temporary_folder_is_private_and_goes_with_it() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_secret_is_not_taken_for_the_secret() {
+    let failure =
+        value_of(&Workspace::new(), "curl -H 'Authorization: {{harn:secret:k}}'").await.unwrap_err();
+    assert!(failure.contains("the secret `k` may not go to a command of an agent"), "{failure}");
+}
+
+#[tokio::test]
 async fn a_command_that_begins_with_a_dash_is_still_a_command() {
     let workspace = Workspace::new();
     for command in ["-x", "--network"] {
@@ -150,7 +157,8 @@ async fn a_command_that_begins_with_a_dash_is_still_a_command() {
 #[tokio::test]
 async fn a_signal_that_ends_the_command_is_reported() {
     let workspace = Workspace::new();
-    for (name, signal) in [("TERM", 15), ("INT", 2), ("KILL", 9)] {
+    // Whoever started this may have had it ignore INT and HUP.
+    for (name, signal) in [("TERM", 15), ("USR1", 10), ("KILL", 9)] {
         let command = format!("kill -{name} $$; echo not reached");
         let wanted =
             json!({ "exit_code": null, "signal": signal, "timed_out": false, "stdout": "", "stderr": "" });

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use harn_core::decision::{EffectKind, Verdict};
 use harn_core::hash::Sha256Hash;
+use harn_core::ports::Located;
 use harn_core::run::Trust;
 use harn_engine::guard::GuardCommand;
 use harn_engine::tools::{Keep, Prepared, PreparedWrite, Registry, Sight, Tool, ToolContext, ToolFailure};
+use harn_model::Model as _;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -26,8 +29,9 @@ pub struct Workspace {
 struct NotVault;
 
 impl Sight for NotVault {
-    fn may_read(&self, path: &str) -> bool {
-        !path.starts_with("vault/")
+    fn verdict(&self, _: EffectKind, _: &str, at: &Located) -> Verdict {
+        let is_vault = at.workspace_path.as_ref().is_some_and(|path| path.starts_with("vault/"));
+        if is_vault { Verdict::Deny } else { Verdict::Allow }
     }
 }
 
@@ -69,6 +73,7 @@ impl Workspace {
             is_kept: true,
             place: Arc::default(),
             models: harn_model::Models::new(Vec::new()),
+            model: harn_model::OfflineModel.reference(),
             tools: Arc::from([]),
             host: None,
             secrets: Arc::new(harn_engine::secrets::Secrets::of_user()),

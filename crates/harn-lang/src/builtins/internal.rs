@@ -83,6 +83,7 @@ pub static INTERNAL: Group = Group {
         vm("__take_output", "task", "nil", "Prints what a task has printed."),
         vm("__ask_to_end", "task", "nil", "Tells a task that it should end soon."),
         vm("__rethrow", "", "never", "Throws what was caught last, as it was."),
+        vm("__of_run", "key", "any", "What the host says about the run under a key."),
         vm("__state", "key", "any", "What is kept for all tasks under a key."),
         vm("__set_state", "key, value", "nil", "Keeps something for all tasks under a key."),
         vm("__count", "kind", "int", "Counts within the current task."),

@@ -222,6 +222,14 @@ fn executor(name: &str, config: &Dict) -> Result<&'static str, Fault> {
     let given = |field: &str| config.get(field).filter(|value| **value != Value::Nil);
     let has_handler = given("handler").is_some();
     let wrong = |message: String| Err(Fault::thrown(format!("tool_define: {message}")));
+    if let Some(handler) = given("handler").filter(|handler| !args::is_callable(handler)) {
+        let found = handler.type_name();
+        return wrong(format!("the `handler` of tool \"{name}\" must be a function, got {found}"));
+    }
+    if let Some(about) = given("annotations").filter(|about| !matches!(about, Value::Dict(_))) {
+        let found = about.type_name();
+        return wrong(format!("the `annotations` of tool \"{name}\" must be a dict, got {found}"));
+    }
     let Some(executor) = given("executor") else {
         return if has_handler {
             Ok("harn")

@@ -53,10 +53,13 @@ pub(crate) fn hides_function(decl: &Decl) -> bool {
     }
 }
 
+fn budget_of(decl: &Decl) -> Option<&Attribute> {
+    decl.attributes.iter().find(|attribute| &*attribute.name.name == "budget")
+}
+
 /// What `@budget` allows.
 pub(crate) fn budget(decl: &Decl) -> Option<Dict> {
-    let attribute = decl.attributes.iter().find(|attribute| &*attribute.name.name == "budget")?;
-    Some(other_args(attribute))
+    budget_of(decl).map(other_args)
 }
 
 impl<'a> Compiler<'a> {
@@ -79,9 +82,16 @@ impl<'a> Compiler<'a> {
 
     /// Refuses what cannot be registered, or has no end at which a budget would end.
     pub(crate) fn check_attributes(&mut self, decl: &'a Decl) {
-        if budget(decl).is_some() && !matches!(decl.kind, DeclKind::Function(_) | DeclKind::Pipeline(_)) {
-            let message = "@budget can only be applied to functions and pipelines";
-            self.error(Code::Misplaced, decl.attributes[0].span, message);
+        if let Some(attribute) = budget_of(decl) {
+            if !matches!(decl.kind, DeclKind::Function(_) | DeclKind::Pipeline(_)) {
+                let message = "@budget can only be applied to functions and pipelines";
+                self.error(Code::Misplaced, attribute.span, message);
+            }
+            // A limit that nobody can name is none, and the author believes that there is one.
+            if attribute.args.is_empty() || attribute.args.iter().any(|arg| arg.name.is_none()) {
+                let message = "@budget needs the names of its limits, as in `@budget(llm_tokens: 10000)`";
+                self.error(Code::Misplaced, attribute.span, message);
+            }
         }
         if let Some((attribute, _)) = registration(decl)
             && !matches!(decl.kind, DeclKind::Function(_))

@@ -245,9 +245,18 @@ fn text(name: &str) -> Arc<Text> {
     Arc::new(Text::new(name))
 }
 
-/// The value of an expression that is a mere literal.
-fn constant(expr: &Expr) -> Option<Value> {
+/// The value of an expression that is made of literals only.
+pub(crate) fn constant(expr: &Expr) -> Option<Value> {
+    let item = |element: &Element| match element {
+        Element::Plain(item) => constant(item),
+        Element::Spread(_) => None,
+    };
+    let field = |entry: &Entry| match entry {
+        Entry::Named { key, value } => Some((text(&key.name), constant(value)?)),
+        Entry::Computed { .. } | Entry::Spread(_) => None,
+    };
     Some(match &expr.kind {
+        ExprKind::Paren(inner) => constant(inner)?,
         ExprKind::Nil => Value::Nil,
         ExprKind::Bool(value) => Value::Bool(*value),
         ExprKind::Int(value) => Value::Int(*value),
@@ -258,8 +267,8 @@ fn constant(expr: &Expr) -> Option<Value> {
             Value::Float(value) => Value::Float(-value),
             _ => return None,
         },
-        ExprKind::List(items) if items.is_empty() => Value::list(Vec::new()),
-        ExprKind::Dict(entries) if entries.is_empty() => Value::dict(Dict::new()),
+        ExprKind::List(items) => Value::list(items.iter().map(item).collect::<Option<_>>()?),
+        ExprKind::Dict(entries) => Value::dict(entries.iter().map(field).collect::<Option<_>>()?),
         _ => return None,
     })
 }

@@ -25,9 +25,10 @@ mod statement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use crate::modules::{Loader, NoModules};
+pub use crate::modules::{Loader, NoModules, PRELUDE};
+pub(crate) use check::constant;
 pub use check::{ParamCheck, Wanted, WantedField};
-pub use module::{Settings, UnknownCalls, check, compile};
+pub use module::{Settings, UnknownCalls, check, compile, skipped};
 pub use session::{Session, Step};
 
 use crate::bytecode::{Op, Program, Reg, VariantShape};

@@ -65,6 +65,24 @@ pub fn check(entry: Source, loader: &dyn Loader, settings: &Settings) -> Problem
     examine(entry, loader, settings).1
 }
 
+/// The first statement at the top of a program that is not run, because a pipeline is. Programs in this form are as old
+/// as the language, so this is for tools that give advice, and no part of `check`.
+pub fn skipped(text: &str) -> Option<Problem> {
+    let parsed = crate::syntax::parse(text);
+    let body = &parsed.module.body;
+    let is_pipeline =
+        |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Decl(Decl { kind: DeclKind::Pipeline(_), .. }));
+    if !parsed.errors.is_empty() || !body.iter().any(is_pipeline) {
+        return None;
+    }
+    let is_run =
+        |stmt: &Stmt| matches!(stmt.kind, StmtKind::Decl(_) | StmtKind::Bind { .. } | StmtKind::Import(_));
+    let stmt = body.iter().find(|stmt| !is_run(stmt))?;
+    let message = "unreachable code: the file has a pipeline, which is run instead of statements beside it";
+    let help = "move it into the pipeline; beside it only declarations, `let` and `var` are of use";
+    Some(Problem { help: Some(help.into()), ..Problem::new(Code::UnreachableCode, message, stmt.span, 1) })
+}
+
 /// The program, if it has no errors, and what is wrong with it.
 fn examine(entry: Source, loader: &dyn Loader, settings: &Settings) -> (Option<Program>, Problems) {
     let Modules { modules, problems: mut all } = Modules::of_program(entry, loader);

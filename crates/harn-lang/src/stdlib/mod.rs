@@ -48,6 +48,11 @@ const ABSENT: &[(&str, &str)] = &[
     ("std/vision", "reading text in images is not offered; give the image to a model"),
 ];
 
+/// Whether a source of a program is one of these.
+pub fn is_module(name: &str) -> bool {
+    MODULES.iter().any(|(known, _)| *known == name)
+}
+
 /// The module of an import path that begins with `std/`; none for any other path.
 pub(crate) fn source(path: &str) -> Option<Result<Source, String>> {
     let path = path.strip_suffix(".harn").unwrap_or(path);

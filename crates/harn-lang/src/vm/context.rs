@@ -28,7 +28,7 @@ const ABOUT: &[&str] = &[
 
 impl Vm {
     /// What the host knows about the run, for `runtime_context` and the scopes of shared state: `run_id`,
-    /// `workflow_run_id`, `agent_session_id`, `tenant_id` and the like.
+    /// `workflow_run_id`, `agent_session_id`, `tenant_id` and the like; and its `task` and `pipeline_input`.
     pub fn set_about(&mut self, about: Dict) {
         self.about = about;
     }

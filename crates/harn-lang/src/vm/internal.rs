@@ -49,6 +49,7 @@ impl Vm {
             "__rethrow" => {
                 return Err(fibre.caught.take().unwrap_or_else(|| Fault::thrown("nothing to throw")));
             }
+            "__of_run" => self.about.get(arg(0).display().as_str()).cloned().unwrap_or_default().into(),
             "__state" => self.own_state(&arg(0).display()).into(),
             "__set_state" => {
                 self.set_own_state(fibre, arg(0).display(), arg(1))?;

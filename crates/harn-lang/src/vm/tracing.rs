@@ -70,7 +70,8 @@ impl Vm {
             }
             "trace_id" => {
                 let open = tracing.open.get(&fibre.id).and_then(|spans| spans.last());
-                open.map_or(Value::Nil, |span| span.trace.as_str().into()).into()
+                let own = || self.about.get("trace_id").cloned().unwrap_or_default();
+                open.map_or_else(own, |span| span.trace.as_str().into()).into()
             }
             "trace_spans" => Value::list(tracing.closed.iter().map(Span::closed_value).collect()).into(),
             "trace_summary" => Value::from(tracing.summary()).into(),
@@ -89,7 +90,10 @@ impl Vm {
         let open = self.console.tracing.open.entry(fibre.id).or_default();
         let (trace, parent) = match open.last() {
             Some(outer) => (outer.trace.clone(), Some(outer.id.clone())),
-            None => (format!("{:016x}{:016x}", self.rng.number(), self.rng.number()), None),
+            None => match self.about.get("trace_id") {
+                Some(trace) => (trace.display(), None),
+                None => (format!("{:016x}{:016x}", self.rng.number(), self.rng.number()), None),
+            },
         };
         let id = format!("{:016x}", self.rng.number());
         let start = args.get(1).and_then(Value::as_int).unwrap_or(0);

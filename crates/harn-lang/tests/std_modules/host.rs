@@ -1,153 +1,74 @@
-//! A host that is all in memory: a clock that only moves when a program sleeps, files, a store, checkpoints,
-//! waitpoints, and answers for the calls that mocks stand for. Whatever else is asked is answered with the question.
+//! A host that is all in memory: files, a store, checkpoints, waitpoints, and answers for the calls that mocks stand for.
+//! Whatever else is asked is answered with the question.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use harn_lang::bytecode::Source;
-use harn_lang::compile::{Loader, Settings, compile};
+use harn_lang::compile::Loader;
 use harn_lang::fault::Fault;
 use harn_lang::value::Value;
-use harn_lang::vm::{Call, Channel, Limits, State, Vm};
+use harn_lang::vm::{Call, Limits};
+
+use crate::support::{Answers, Files, run_for};
 
 /// What a program printed; an error that nobody caught is the last line.
 pub fn run(text: &str, loader: &dyn Loader) -> String {
     let source = Source { name: "main.harn".into(), text: text.into() };
-    let program = match compile(source, loader, &Settings::default()) {
-        Ok(program) => program,
-        Err(problems) => {
-            let messages: Vec<&str> = problems.all.iter().map(|problem| problem.message.as_str()).collect();
-            return messages.join("\n");
-        }
-    };
-    let mut host = Host::default();
-    let mut vm = Vm::new(Arc::new(program), Vec::new(), Limits::default(), 1);
-    let mut output = String::new();
-    let mut timers: Vec<(i64, u64)> = Vec::new();
-    loop {
-        let turn = vm.run(1_000_000);
-        let out = turn.output.iter().filter(|part| part.to == Channel::Out);
-        out.for_each(|part| output.push_str(&part.text));
-        // Time passes when nothing else is to be done.
-        timers.retain(|(_, id)| !turn.dropped.contains(id));
-        let (sleeps, others): (Vec<Call>, Vec<Call>) =
-            turn.calls.into_iter().partition(|call| matches!(call.builtin, "sleep" | "__sleep"));
-        timers.extend(sleeps.iter().map(|call| (host.now + call.args[0].as_int().unwrap_or(0), call.id)));
-        timers.sort_unstable();
-        if others.is_empty() && matches!(turn.state, State::Waiting) && !timers.is_empty() {
-            let (due, id) = timers.remove(0);
-            host.now = host.now.max(due);
-            vm.complete(id, Ok(Value::Nil));
-        }
-        for call in others {
-            let answer = host.answer(&call);
-            vm.complete(call.id, answer);
-        }
-        match turn.state {
-            State::Done(_) => return output,
-            State::Failed(failure) => return output + &failure.fault.to_string(),
-            State::OutOfFuel | State::Waiting => {}
-        }
-    }
+    let ran = run_for(source, loader, Limits::default(), &mut Host::default());
+    ran.output + &ran.result.err().unwrap_or_default()
 }
 
 #[derive(Default)]
 struct Host {
-    now: i64,
-    files: BTreeMap<String, String>,
-    folders: BTreeMap<String, ()>,
+    files: Files,
     store: BTreeMap<String, Value>,
     checkpoints: BTreeMap<String, Value>,
     waitpoints: BTreeMap<String, Value>,
 }
 
-impl Host {
-    fn answer(&mut self, call: &Call) -> Result<Value, Fault> {
+impl Answers for Host {
+    fn answer(&mut self, call: &Call, now: i64) -> Option<Result<Value, Fault>> {
         let arg = |at: usize| call.args.get(at).cloned().unwrap_or_default();
         let text = |at: usize| arg(at).display();
-        let nil = Ok(Value::Nil);
-        match call.builtin {
-            "__monotonic_ms" => Ok(Value::Int(self.now)),
-            "__now_ms" => Ok(Value::Int(self.now)),
-            "store_get" => Ok(self.store.get(&text(0)).cloned().unwrap_or_default()),
+        Some(Ok(match call.builtin {
+            "__monotonic_ms" | "__now_ms" => Value::Int(now),
+            "store_get" => self.store.get(&text(0)).cloned().unwrap_or_default(),
             "store_set" => {
                 self.store.insert(text(0), arg(1));
-                nil
+                Value::Nil
             }
-            "store_save" => nil,
+            "store_save" => Value::Nil,
             "checkpoint" => {
                 self.checkpoints.insert(text(0), arg(1));
-                nil
+                Value::Nil
             }
-            "checkpoint_exists" => Ok(Value::Bool(self.checkpoints.contains_key(&text(0)))),
-            "checkpoint_get" => Ok(self.checkpoints.get(&text(0)).cloned().unwrap_or_default()),
-            "__host_tools" => Ok(Value::list(vec![Value::record([("name", Value::str("read"))])])),
-            "__ask" if field(&arg(0), "kind").display() == "question" => Ok(Value::record([
+            "checkpoint_exists" => Value::Bool(self.checkpoints.contains_key(&text(0))),
+            "checkpoint_get" => self.checkpoints.get(&text(0)).cloned().unwrap_or_default(),
+            "__host_tools" => Value::list(vec![Value::record([("name", Value::str("read"))])]),
+            "__ask" if field(&arg(0), "kind").display() == "question" => Value::record([
                 ("status", Value::str("answered")),
                 ("value", Value::str(format!("asked: {}", field(&arg(0), "prompt")))),
-            ])),
-            "__ask" => Ok(Value::record([
+            ]),
+            "__ask" => Value::record([
                 ("status", Value::str("approved")),
                 ("reviewers", field(&arg(0), "reviewers")),
-            ])),
-            "__http" => Ok(http_answer(&arg(0))),
-            "__exec" | "__shell" => Ok(command(&call.args)),
-            _ => self.files(call).or_else(|| self.waitpoint(call)).unwrap_or_else(|| {
-                Ok(Value::record([
-                    ("asked", Value::str(call.builtin)),
-                    ("with", Value::list(call.args.clone())),
-                ]))
-            }),
-        }
+            ]),
+            "__http" => http_answer(&arg(0)),
+            "__exec" | "__shell" => command(&call.args),
+            "__waitpoint" => self.waitpoint(call),
+            other => {
+                let question = || {
+                    let with = Value::list(call.args.clone());
+                    Ok(Value::record([("asked", Value::str(other)), ("with", with)]))
+                };
+                return Some(self.files.answer(call).unwrap_or_else(question));
+            }
+        }))
     }
+}
 
-    fn files(&mut self, call: &Call) -> Option<Result<Value, Fault>> {
-        let path = call.args.first().map(Value::display).unwrap_or_default();
-        let path = path.trim_end_matches('/').to_owned();
-        Some(match call.builtin {
-            "mkdir" => {
-                let mut folder = path;
-                while !folder.is_empty() {
-                    let above = parent(&folder);
-                    self.folders.insert(folder, ());
-                    folder = above;
-                }
-                Ok(Value::Nil)
-            }
-            "write_file" => {
-                let text = call.args.get(1).map(Value::display).unwrap_or_default();
-                self.files.insert(path, text);
-                Ok(Value::Nil)
-            }
-            "read_file" => match self.files.get(&path) {
-                Some(text) => Ok(Value::str(text.as_str())),
-                None => Err(Fault::thrown(format!("Failed to read file {path}"))),
-            },
-            "file_exists" => {
-                Ok(Value::Bool(self.files.contains_key(&path) || self.folders.contains_key(&path)))
-            }
-            "delete_file" => {
-                self.files.remove(&path);
-                Ok(Value::Nil)
-            }
-            "stat" => Ok(Value::record([("is_dir", Value::Bool(self.folders.contains_key(&path)))])),
-            "list_dir" => {
-                let all = self.files.keys().chain(self.folders.keys());
-                let mut names: Vec<&str> = all
-                    .filter(|known| parent(known) == path)
-                    .map(|known| known.rsplit('/').next().unwrap_or(known))
-                    .collect();
-                names.sort_unstable();
-                Ok(Value::list(names.into_iter().map(Value::str).collect()))
-            }
-            _ => return None,
-        })
-    }
-
-    fn waitpoint(&mut self, call: &Call) -> Option<Result<Value, Fault>> {
-        if call.builtin != "__waitpoint" {
-            return None;
-        }
+impl Host {
+    fn waitpoint(&mut self, call: &Call) -> Value {
         let args = call.args.get(1).cloned().unwrap_or_default();
         let id = match field(&args, "ids") {
             Value::List(ids) => ids.first().cloned().unwrap_or_default().display(),
@@ -163,10 +84,7 @@ impl Host {
                     "open" => Value::str("timed_out"),
                     _ => field(&known, "status"),
                 };
-                return Some(Ok(Value::record([
-                    ("status", status),
-                    ("waitpoints", Value::list(vec![known])),
-                ])));
+                return Value::record([("status", status), ("waitpoints", Value::list(vec![known]))]);
             }
         };
         let made = Value::record([
@@ -175,7 +93,7 @@ impl Host {
             ("value", value),
         ]);
         self.waitpoints.insert(id, made.clone());
-        Some(Ok(made))
+        made
     }
 }
 
@@ -216,8 +134,4 @@ fn field(value: &Value, name: &str) -> Value {
         Value::Dict(dict) => dict.get(name).cloned().unwrap_or_default(),
         _ => Value::Nil,
     }
-}
-
-fn parent(path: &str) -> String {
-    path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned())
 }

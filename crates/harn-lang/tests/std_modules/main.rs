@@ -3,6 +3,8 @@
 
 mod host;
 mod imports;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::collections::BTreeSet;
 use std::fs;

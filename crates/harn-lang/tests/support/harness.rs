@@ -8,7 +8,7 @@ pub fn answer(builtin: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
     Some(Ok(match builtin {
         "__tool_begin" => begin(&arg(0)),
-        "__tool_end" | "__emit" => Value::Nil,
+        "__tool_end" | "__emit" | "__provider_register" => Value::Nil,
         "__skill_files" => skill_files(),
         "__catalog" if text(&arg(0)) == "tool" => tool(field(&arg(1), "name").as_str().unwrap_or_default()),
         "__tool" => called(&text(&arg(0)), &arg(1)),

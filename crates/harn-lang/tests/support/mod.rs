@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+mod files;
 mod harness;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ use harn_lang::compile::{Loader, NoModules, Settings, compile};
 use harn_lang::fault::Fault;
 use harn_lang::value::Value;
 use harn_lang::vm::{Call, Channel, Limits, State, Vm};
+
+pub use files::Files;
 
 /// What a program printed, and how it ended.
 pub struct Ran {
@@ -31,6 +34,16 @@ pub fn run_with(text: &str, limits: Limits) -> Ran {
 
 /// Runs a program whose modules come from somewhere.
 pub fn run_source(source: Source, loader: &dyn Loader, limits: Limits) -> Ran {
+    run_for(source, loader, limits, &mut Host::default())
+}
+
+/// Who answers a program.
+pub trait Answers {
+    /// The answer to a call that is not for the clock; none to one that never ends.
+    fn answer(&mut self, call: &Call, now: i64) -> Option<Result<Value, Fault>>;
+}
+
+pub fn run_for(source: Source, loader: &dyn Loader, limits: Limits, host: &mut dyn Answers) -> Ran {
     let program = match compile(source, loader, &Settings::default()) {
         Ok(program) => program,
         Err(failed) => {
@@ -38,88 +51,55 @@ pub fn run_source(source: Source, loader: &dyn Loader, limits: Limits) -> Ran {
             return Ran { output: String::new(), result: Err(messages.join("\n")) };
         }
     };
-    let mut host = Host::default();
+    let mut clock = Clock::default();
     let mut vm = Vm::new(Arc::new(program), Vec::new(), limits, 1);
     let mut output = String::new();
     loop {
         let turn = vm.run(1_000_000);
         let out = turn.output.iter().filter(|part| part.to == Channel::Out);
         out.for_each(|part| output.push_str(&part.text));
-        turn.dropped.iter().for_each(|call| host.timers.retain(|_, waiting| waiting != call));
+        turn.dropped.iter().for_each(|call| clock.timers.retain(|_, waiting| waiting != call));
         let mut is_answered = false;
         for call in turn.calls {
-            is_answered |= host.take(call, &mut vm);
+            if clock.take(&call) {
+                continue;
+            }
+            if let Some(answer) = host.answer(&call, clock.now) {
+                vm.complete(call.id, answer);
+                is_answered = true;
+            }
         }
         match turn.state {
             State::Done(value) => return Ran { output, result: Ok(value) },
             State::Failed(failure) => return Ran { output, result: Err(failure.fault.to_string()) },
-            State::OutOfFuel => host.tick(&mut vm, 1),
+            State::OutOfFuel => clock.tick(&mut vm, 1),
             State::Waiting if is_answered => {}
-            State::Waiting => host.next(&mut vm),
+            State::Waiting => clock.next(&mut vm),
         }
     }
 }
 
 #[derive(Default)]
-struct Host {
+struct Clock {
     now: i64,
     count: u64,
     /// When which call is due; those of the same time in the order in which they came.
     timers: BTreeMap<(i64, u64), u64>,
-    files: BTreeMap<String, Value>,
 }
 
-impl Host {
-    /// Tells whether it was answered at once.
-    fn take(&mut self, call: Call, vm: &mut Vm) -> bool {
-        match call.builtin {
-            "sleep" | "deadline" | "__sleep" => {
-                let ms = match call.args.first() {
-                    Some(Value::Duration(ms) | Value::Int(ms)) => *ms,
-                    _ => 0,
-                };
-                self.count += 1;
-                self.timers.insert((self.now.saturating_add(ms), self.count), call.id);
-                return false;
-            }
-            "__monotonic_ms" => vm.complete(call.id, Ok(Value::Int(self.now))),
-            "__now_ms" => vm.complete(call.id, Ok(Value::Int(1_700_000_000_000 + self.now))),
-            // A program named `slow` never ends; the others print how they were called.
-            "__exec" | "__shell" if call.args.get(1).is_some_and(|name| name.display() == "slow") => {
-                return false;
-            }
-            "__exec" | "__shell" => vm.complete(call.id, Ok(command(&call))),
-            "__emit" => vm.complete(call.id, Ok(Value::Nil)),
-            "is_stdout_tty" => vm.complete(call.id, Ok(Value::Bool(false))),
-            "platform" => vm.complete(call.id, Ok("linux".into())),
-            "env" => vm.complete(call.id, Ok("/usr/bin/zsh".into())),
-            "write_file" | "write_file_bytes" | "read_file" | "file_exists" | "delete_file" | "mkdir" => {
-                let answer = self.file(&call);
-                vm.complete(call.id, answer);
-            }
-            other => {
-                let nothing = || Err(Fault::thrown(format!("{other}: there is no host for it")));
-                vm.complete(call.id, harness::answer(other, &call.args).unwrap_or_else(nothing));
-            }
+impl Clock {
+    /// Whether a call waits for a time.
+    fn take(&mut self, call: &Call) -> bool {
+        let is_timer = matches!(call.builtin, "sleep" | "deadline" | "__sleep");
+        if is_timer {
+            let ms = match call.args.first() {
+                Some(Value::Duration(ms) | Value::Int(ms)) => *ms,
+                _ => 0,
+            };
+            self.count += 1;
+            self.timers.insert((self.now.saturating_add(ms), self.count), call.id);
         }
-        true
-    }
-
-    fn file(&mut self, call: &Call) -> Result<Value, Fault> {
-        let path = call.args.first().map(Value::display).unwrap_or_default();
-        match call.builtin {
-            "read_file" => {
-                let missing = || Fault::thrown(format!("Failed to read file {path}: there is none"));
-                self.files.get(&path).cloned().ok_or_else(missing)
-            }
-            "file_exists" => Ok(Value::Bool(path == "/bin/sh" || self.files.contains_key(&path))),
-            "delete_file" => Ok(self.files.remove(&path).map_or(Value::Nil, |_| Value::Nil)),
-            "mkdir" => Ok(Value::Nil),
-            _ => {
-                self.files.insert(path, call.args.get(1).cloned().unwrap_or_default());
-                Ok(Value::Nil)
-            }
-        }
+        is_timer
     }
 
     /// Lets time pass until the first call is due.
@@ -137,6 +117,33 @@ impl Host {
         {
             vm.complete(entry.remove(), Ok(Value::Nil));
         }
+    }
+}
+
+#[derive(Default)]
+struct Host {
+    files: Files,
+}
+
+impl Answers for Host {
+    fn answer(&mut self, call: &Call, now: i64) -> Option<Result<Value, Fault>> {
+        let is_at = |at: usize, text: &str| call.args.get(at).is_some_and(|arg| arg.display() == text);
+        Some(Ok(match call.builtin {
+            "__monotonic_ms" => Value::Int(now),
+            "__now_ms" => Value::Int(1_700_000_000_000 + now),
+            // A program named `slow` never ends; the others print how they were called.
+            "__exec" | "__shell" if is_at(1, "slow") => return None,
+            "__exec" | "__shell" => command(call),
+            "is_stdout_tty" => Value::Bool(false),
+            "platform" => "linux".into(),
+            "env" => "/usr/bin/zsh".into(),
+            "file_exists" if is_at(0, "/bin/sh") => Value::Bool(true),
+            other => {
+                let nothing = || Err(Fault::thrown(format!("{other}: there is no host for it")));
+                let known = harness::answer(other, &call.args).or_else(|| self.files.answer(call));
+                return Some(known.unwrap_or_else(nothing));
+            }
+        }))
     }
 }
 

@@ -240,11 +240,17 @@ fn address(url: &str, location: Location) -> Option<String> {
     if authority.contains('@') {
         return Some("has a user or a key in it; put the key in a variable and name it in `auth.env`".into());
     }
-    let loopback = ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| {
-        authority.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-    });
-    let open = !secure && !loopback && location == Location::Cloud;
+    let open = !secure && !is_loopback(url) && location == Location::Cloud;
     open.then(|| "would send the key in the clear; use https://, or `location = \"local\"`".into())
+}
+
+/// Whether an address is one of this machine.
+pub fn is_loopback(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    ["localhost", "127.0.0.1", "[::1]"]
+        .iter()
+        .any(|host| authority.strip_prefix(host).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
 }
 
 fn is_day(text: &str) -> bool {

@@ -21,6 +21,7 @@ use harn_core::route::FallbackOn;
 pub use ambient::{
     Availability, Because, DefaultError, DefaultModel, Env, FALLBACKS_VARIABLE, MODEL_VARIABLE, Usability,
 };
+pub use check::is_loopback;
 pub use entry::{
     Auth, AuthHeader, AuthKind, Caching, Dialect, Location, Modality, ModelEntry, Provider, RateLimits,
     Status, Thinking, ThinkingKind, Tier, Wire,
@@ -68,6 +69,18 @@ impl Catalog {
     fn embedded() -> Result<Self, OverlayError> {
         let files = DATA.map(|(path, text)| OverlayFile { kind: OverlayKind::Providers, path, text });
         Self::default().overlaid(&files)
+    }
+
+    /// The catalog with one provider more. The error says what is wrong with it.
+    pub fn with_provider(mut self, row: Provider) -> Result<Self, String> {
+        if let Some(known) = self.provider(&row.id).filter(|known| **known != row) {
+            return Err(format!("there is a provider `{}` already; choose another name", known.id));
+        }
+        self.providers.insert(row.id.clone(), row);
+        match check::first_problem(&self) {
+            None => Ok(self),
+            Some(problem) => Err(problem.what),
+        }
     }
 
     /// In the order of their ids.

@@ -11,4 +11,4 @@ mod turn;
 pub use limiter::{Limiter, RateLimits};
 pub use model::{HttpModel, HttpOptions};
 pub use retry::{AfterContent, RetryPolicy};
-pub use transport::{Proxy, Transport, TransportError, TransportOptions};
+pub use transport::{Proxy, Transport, TransportError, TransportOptions, Versions};

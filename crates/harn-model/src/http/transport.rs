@@ -14,13 +14,23 @@ pub struct TransportOptions {
     /// Certificates in PEM that are trusted beside those of the system.
     pub ca_file: Option<PathBuf>,
     pub proxy: Proxy,
+    pub versions: Versions,
     pub connect_timeout: Duration,
 }
 
 impl Default for TransportOptions {
     fn default() -> Self {
-        Self { ca_file: None, proxy: Proxy::Environment, connect_timeout: Duration::from_secs(15) }
+        let (proxy, versions) = (Proxy::Environment, Versions::All);
+        Self { ca_file: None, proxy, versions, connect_timeout: Duration::from_secs(15) }
     }
+}
+
+/// Which versions of HTTP are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versions {
+    All,
+    /// Version 1.1, whose connections can go on with another protocol.
+    One,
 }
 
 /// Which proxy stands between.
@@ -89,6 +99,10 @@ fn builder(options: &TransportOptions) -> Result<reqwest::ClientBuilder, Transpo
         .pool_idle_timeout(Duration::from_secs(90))
         // A redirect could carry the key to another host.
         .redirect(Policy::none());
+    let builder = match options.versions {
+        Versions::All => builder,
+        Versions::One => builder.http1_only(),
+    };
     with_proxy(builder, &options.proxy)
 }
 

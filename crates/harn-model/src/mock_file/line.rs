@@ -58,7 +58,38 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// What the fields of a line hold, in words.
+const FIELDS: [(&str, &str); 13] = [
+    ("match", "a text"),
+    ("consume_match", "true or false"),
+    ("text", "a text"),
+    ("thinking", "a text"),
+    ("tool_calls", "a list such as [{\"name\": \"look\", \"arguments\": {\"city\": \"Ulm\"}}]"),
+    ("stop_reason", "a text"),
+    ("input_tokens", "a number"),
+    ("output_tokens", "a number"),
+    ("cache_read_tokens", "a number"),
+    ("cache_write_tokens", "a number"),
+    ("model", "a text"),
+    ("provider", "a text"),
+    ("error", "an object such as {\"category\": \"rate_limit\", \"message\": \"later\"}"),
+];
+
 impl Line {
+    /// The error says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let read: Value = serde_json::from_str(text).map_err(|error| format!("this is no JSON: {error}"))?;
+        let Value::Object(fields) = &read else { return Err("this is no object".into()) };
+        for (name, holds) in FIELDS {
+            let Some(value) = fields.get(name) else { continue };
+            let alone = Map::from_iter([(name.to_owned(), value.clone())]);
+            if serde_json::from_value::<Self>(alone.into()).is_err() {
+                return Err(format!("`{name}` must be {holds}"));
+            }
+        }
+        serde_json::from_value(read).map_err(|error| error.to_string())
+    }
+
     pub fn of_answer(answer: &ModelAnswer) -> Self {
         let call = |call: &harn_core::tool::ToolCall| Call {
             id: call.id.clone(),

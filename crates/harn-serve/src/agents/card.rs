@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use harn_core::{Metadata, PROTOCOL_VERSION};
 use harn_wire::agents::{
     A2aCapabilities, A2aCard, A2aInterface, A2aProvider, A2aSecurityScheme, A2aSkill, A2aTransport,
-    AgentCard, AgentCardTag, AgentInterface, Skill, SkillTag, Transport,
+    AgentCard, AgentCardTag, AgentInterface, Skill, Transport,
 };
 use serde_json::json;
 
@@ -15,12 +15,11 @@ use crate::edge::{Edge, VERSION};
 const ABOUT: &str =
     "Runs agent tasks durably: sessions, tools, approvals, artifacts and an ordered event log.";
 const A2A_NOTE: &str = "Its A2A transport is not served yet; use REST and server-sent events below /v1.";
-const SKILL: &str =
-    "Works on a task in a workspace with its tools, asks people where policy wants it, and reports.";
 const A2A_VERSION: &str = "0.3.0";
 const JSON_RPC: &str = "JSONRPC";
 
 pub fn card(edge: &Edge) -> AgentCard {
+    let (since, skill) = (edge.harness.started_at(), edge.harness.own_skill());
     let url = edge.options.public_url.trim_end_matches('/');
     let interface = |transport, path: &str| AgentInterface { transport, url: format!("{url}{path}") };
     let interfaces = vec![interface(Transport::Rest, "/v1"), interface(Transport::Sse, "/v1/events/stream")];
@@ -28,14 +27,14 @@ pub fn card(edge: &Edge) -> AgentCard {
         // There is one card per server, so its id needs no number.
         id: "agent_card_harn".into(),
         object: AgentCardTag::Tag,
-        created_at: edge.started_at,
-        updated_at: edge.started_at,
+        created_at: since,
+        updated_at: since,
         metadata: object(json!({ "a2a": A2A_NOTE })),
         name: "Harn".into(),
         description: ABOUT.into(),
         protocol_version: PROTOCOL_VERSION.into(),
-        a2a_card: a2a_card(url),
-        skills: vec![skill(edge)],
+        a2a_card: a2a_card(url, &skill),
+        skills: vec![skill],
         harn_interfaces: interfaces.clone(),
         interfaces,
         persona_ids: Vec::new(),
@@ -49,26 +48,7 @@ pub fn card(edge: &Edge) -> AgentCard {
     }
 }
 
-fn skill(edge: &Edge) -> Skill {
-    Skill {
-        id: "skill_run_task".into(),
-        object: SkillTag::Tag,
-        created_at: edge.started_at,
-        updated_at: edge.started_at,
-        metadata: Metadata::new(),
-        name: "run_task".into(),
-        description: SKILL.into(),
-        input_schema: None,
-        output_schema: None,
-        source: Some("builtin".into()),
-        version: Some(VERSION.into()),
-        capabilities: vec!["tasks".into()],
-        requires_approval: false,
-        deprecated: false,
-    }
-}
-
-fn a2a_card(url: &str) -> A2aCard {
+fn a2a_card(url: &str, skill: &Skill) -> A2aCard {
     let endpoint = format!("{url}/a2a");
     let bearer = A2aSecurityScheme {
         kind: "http".into(),
@@ -96,17 +76,17 @@ fn a2a_card(url: &str) -> A2aCard {
         security: vec![BTreeMap::from([("bearer".to_owned(), Vec::new())])],
         default_input_modes: modes(),
         default_output_modes: modes(),
-        skills: vec![a2a_skill()],
+        skills: vec![a2a_skill(skill)],
         signatures: Vec::new(),
         icon_url: None,
     }
 }
 
-fn a2a_skill() -> A2aSkill {
+fn a2a_skill(skill: &Skill) -> A2aSkill {
     A2aSkill {
-        id: "run_task".into(),
+        id: skill.name.clone(),
         name: "Run a task".into(),
-        description: SKILL.into(),
+        description: skill.description.clone(),
         tags: vec!["agent".into(), "tools".into(), "workspace".into()],
         examples: vec!["Find out why the tests fail, and fix it.".into()],
         input_modes: modes(),

@@ -45,6 +45,8 @@ pub const CAPABILITIES: &[(&str, &str)] = &[
     ("workspaces", "Create workspaces, and read and write their files."),
     ("personas", "Create and update personas."),
     ("permission_requests", "List approvals and questions, and answer them."),
+    ("skills", "List what scripts offer, and call it with a task's metadata.skill_id."),
+    ("waitpoints", "List, complete and cancel what scripts wait for."),
     ("idempotency", "Retry writes safely with Idempotency-Key."),
     ("tools", "List the tools that runs can use."),
 ];
@@ -126,7 +128,7 @@ async fn get_runtime(State(edge): Shared, Caller(actor): Caller) -> Answer<Runti
 #[utoipa::path(get, path = "/v1/provider-catalog", tag = "Runtime",
     responses((status = 200, body = Object, content_type = "application/json")))]
 async fn get_provider_catalog(State(edge): Shared, Caller(_): Caller) -> Json<serde_json::Value> {
-    Json(edge.options.provider_catalog.clone())
+    Json(edge.harness.directory().catalog())
 }
 
 /// What is served.

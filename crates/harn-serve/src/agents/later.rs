@@ -3,7 +3,7 @@
 use harn_core::{Code, Error, Task};
 use harn_wire::agents::{
     Connector, CreateMemoryRequest, CreateVaultRequest, Memory, Page, Quota, Receipt, ReceiptVerification,
-    ReplayTaskRequest, Skill, Vault, VerifyReceiptRequest,
+    ReplayTaskRequest, Vault, VerifyReceiptRequest,
 };
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,8 +24,6 @@ pub fn routes() -> Routes {
         .routes(routes!(get_vault))
         .routes(routes!(list_connectors))
         .routes(routes!(get_connector))
-        .routes(routes!(list_skills))
-        .routes(routes!(get_skill))
         .routes(routes!(list_quotas))
         .routes(routes!(get_quota))
 }
@@ -125,19 +123,6 @@ async fn list_connectors() -> Failure {
     responses((status = 200, body = Connector)))]
 async fn get_connector() -> Failure {
     missing("Connectors")
-}
-
-/// List skills.
-#[utoipa::path(get, path = "/v1/skills", tag = "Skills", params(PageParams),
-    responses((status = 200, body = Page<Skill>)))]
-async fn list_skills() -> Failure {
-    missing("Skills")
-}
-
-/// Read a skill.
-#[utoipa::path(get, path = "/v1/skills/{skill_id}", tag = "Skills", responses((status = 200, body = Skill)))]
-async fn get_skill() -> Failure {
-    missing("Skills")
 }
 
 /// List quotas.

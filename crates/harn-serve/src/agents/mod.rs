@@ -8,8 +8,10 @@ mod keys;
 mod later;
 mod permissions;
 mod sessions;
+mod skills;
 mod tasks;
 mod tools;
+mod waitpoints;
 mod workspaces;
 
 use std::sync::Arc;
@@ -58,6 +60,8 @@ pub fn routes() -> (Router<Arc<Edge>>, Router<Arc<Edge>>, Value) {
         .merge(events::routes())
         .merge(artifacts::routes())
         .merge(permissions::routes())
+        .merge(skills::routes())
+        .merge(waitpoints::routes())
         .merge(keys::routes())
         .merge(later::routes());
     let (guarded, mut document) = guarded.split_for_parts();

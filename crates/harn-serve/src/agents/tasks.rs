@@ -24,6 +24,7 @@ pub fn routes() -> Routes {
         .routes(routes!(append_message))
         .routes(routes!(list_task_requests))
         .routes(routes!(list_requests))
+        .routes(routes!(get_request))
         .routes(routes!(respond))
         .routes(routes!(list_outcomes))
         .routes(routes!(get_outcome))
@@ -46,13 +47,15 @@ async fn list_tasks(
     Ok(Json(edge.harness.tasks(&actor, filter, page.wanted()?).await?))
 }
 
-/// Submit a task to the session that the body names.
+/// Submit a task to the session that the body names; a skill is called without one, too.
 #[utoipa::path(post, path = "/v1/tasks", operation_id = "submitTask", tag = "Tasks",
     request_body = SubmitTaskRequest, responses((status = 202, body = Task)))]
 async fn submit_task(State(edge): Shared, command: Command<SubmitTaskRequest>) -> Made<Task> {
-    let absent = || Error::invalid("session_id", "Say which session the task belongs to.");
-    let session = command.body.session_id.clone().ok_or_else(absent)?;
-    Ok(accepted(edge.harness.submit_task(&command.call, session, command.body).await?))
+    let Command { call, body, .. } = command;
+    Ok(accepted(match body.session_id.clone() {
+        Some(session) => edge.harness.submit_task(&call, session, body).await?,
+        None => edge.harness.call_skill(&call, body).await?,
+    }))
 }
 
 /// List the tasks of a session.
@@ -146,6 +149,17 @@ async fn list_requests(
 ) -> Answer<Page<PermissionRequest>> {
     let (session, task) = (session.session_id.map(Into::into), task.task_id.map(Into::into));
     Ok(Json(edge.harness.permission_requests(&actor, session, task, page.wanted()?).await?))
+}
+
+/// Retrieve what a task has asked people.
+#[utoipa::path(get, path = "/v1/permission-requests/{request_id}", operation_id = "getPermissionRequest",
+    tag = "Permissions", responses((status = 200, body = PermissionRequest)))]
+async fn get_request(
+    State(edge): Shared,
+    Caller(actor): Caller,
+    Id(id): Id<RequestId>,
+) -> Answer<PermissionRequest> {
+    Ok(Json(edge.harness.permission_request(&actor, &id).await?))
 }
 
 /// Approve or deny a tool call, or answer a question.

@@ -25,7 +25,7 @@ async fn list_tools(
 ) -> Answer<Page<Tool>> {
     let wanted = page.wanted()?;
     let limit = wanted.limit()?;
-    let tools = edge.harness.tools();
+    let tools = edge.harness.directory().tools();
     // The whole list is short and fixed: its cursor is a name.
     let start = match &wanted.cursor {
         None => 0,
@@ -47,7 +47,7 @@ fn position(tools: &[ToolSpec], name: &str) -> Result<usize> {
 #[utoipa::path(get, path = "/v1/tools/{tool_id}", operation_id = "getTool", tag = "Tools",
     responses((status = 200, body = Tool)))]
 async fn get_tool(State(edge): Shared, Caller(_): Caller, Id(id): Id<String>) -> Answer<Tool> {
-    let tools = edge.harness.tools();
+    let tools = edge.harness.directory().tools();
     let tool = tools.iter().find(|tool| tool.name == id).ok_or_else(|| Error::not_found("tool", &id))?;
     Ok(Json(shown(tool)))
 }

@@ -17,13 +17,17 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
+use futures::StreamExt;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 /// What is done with one request that the provider accepts.
 #[derive(Clone, Debug)]
 pub enum Turn<S> {
     Answer(S),
+    /// After so many frames of the answer, the rest waits for a sign.
+    Held(S, usize, Arc<Notify>),
     /// A status and the body that comes with it.
     Refuse(u16, Value),
 }
@@ -129,9 +133,23 @@ fn respond<P: Provider>(
     script.provider.check(&asked)?;
     match (script.rule)(&asked) {
         Some(Turn::Answer(said)) => Ok(script.provider.answer(said, &asked)),
+        Some(Turn::Held(said, first, sign)) => Ok(held(script.provider.answer(said, &asked), first, sign)),
         Some(Turn::Refuse(status, body)) => Err((status, body)),
         None => Err(P::refusal(400, "the script is over")),
     }
+}
+
+fn held(response: Response, first: usize, sign: Arc<Notify>) -> Response {
+    let wait = move |(n, frame)| {
+        let sign = (n == first).then(|| Arc::clone(&sign));
+        async move {
+            if let Some(sign) = sign {
+                sign.notified().await;
+            }
+            frame
+        }
+    };
+    response.map(|body| Body::from_stream(body.into_data_stream().enumerate().then(wait)))
 }
 
 fn json_reply(status: u16, body: &Value) -> Response {

@@ -7,6 +7,7 @@ mod later;
 mod permissions;
 mod request;
 mod response;
+mod waitpoints;
 
 pub use card::*;
 pub use error::{ErrorBody, ErrorResponse, ErrorType, http_status};
@@ -15,3 +16,4 @@ pub use later::*;
 pub use permissions::*;
 pub use request::*;
 pub use response::*;
+pub use waitpoints::*;

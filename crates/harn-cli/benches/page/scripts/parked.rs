@@ -24,6 +24,8 @@ const PROBE: &str = "scripts-parked";
 const WARM: usize = 200;
 const SCRIPTS: usize = 1000;
 const SCRIPT: &str = "ask_user(\"Which?\")\n";
+/// A run stays in memory for a while, in case that somebody answers at once.
+const LINGER: Duration = Duration::from_secs(4);
 /// Threads that have had nothing to do for so long go away.
 const THREADS_STAY: Duration = Duration::from_millis(200);
 
@@ -66,6 +68,7 @@ async fn measure(out: &mut impl Write) {
     let start = Instant::now();
     let tasks = waiting(&running, count).await;
     let taken = start.elapsed() / count as u32;
+    tokio::time::sleep(LINGER).await;
     let after = (resident(), threads().await);
     let began = flushes.load(Ordering::Relaxed);
     let mut times = Vec::new();

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use harn_lang::compile::{Settings, check as check_program};
+use harn_lang::compile::{Settings, check as check_program, skipped};
 use serde_json::json;
 
 use super::diagnostic::Diagnostic;
@@ -19,7 +19,10 @@ pub fn check(args: &ScriptsArgs) -> Result<ExitCode> {
     let (mut errors, mut warnings) = (0, 0);
     for file in &files {
         let settings = Settings { host_names: host::names(), ..Settings::default() };
-        let problems = check_program(read(file)?, &Beside, &settings);
+        let source = read(file)?;
+        let skipped = skipped(&source.text);
+        let mut problems = check_program(source, &Beside, &settings);
+        problems.all.extend(skipped);
         for problem in &problems.all {
             let count = if problem.is_error() { &mut errors } else { &mut warnings };
             *count += 1;

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use harn_core::Metadata;
 use harn_lang::bytecode::Source;
 use harn_lang::problem::{Problem, Severity};
 use harn_lang::syntax::span::{LineIndex, Position, Span};
+use serde_json::Value;
 use unicode_width::UnicodeWidthChar;
 
 use crate::output::{Tone, paint_error, plain, warn_line};
@@ -13,6 +15,9 @@ use crate::output::{Tone, paint_error, plain, warn_line};
 /// How much of a long line is shown, in columns: before the place, and in all.
 const BEFORE: usize = 60;
 const IN_ALL: usize = 100;
+
+/// More than any script has.
+const MOST_LINES: usize = 1 << 24;
 
 /// Something that is wrong at a place of a source.
 pub struct Diagnostic<'a> {
@@ -35,6 +40,12 @@ impl<'a> Diagnostic<'a> {
             span: problem.span,
             notes,
         }
+    }
+
+    /// An error that nothing caught, and the calls that led to it.
+    pub fn uncaught(message: &'a str, source: &'a Source, offset: u32, calls: &[String]) -> Self {
+        let notes = calls.iter().map(|call| format!("note: {call}")).collect();
+        Self { severity: Severity::Error, message, source, span: word_at(&source.text, offset), notes }
     }
 
     pub fn position(&self) -> Position {
@@ -85,6 +96,32 @@ impl<'a> Diagnostic<'a> {
         }
         text
     }
+}
+
+/// The word that begins at a place, or the place alone.
+fn word_at(text: &str, start: u32) -> Span {
+    let rest = text.get(start as usize..).unwrap_or_default();
+    let word = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
+    Span::new(start, start.saturating_add(u32::try_from(word).unwrap_or(0)))
+}
+
+/// An uncaught error of a run elsewhere, by what it has told of it; `None` where it told nothing.
+pub fn say_uncaught(details: &Metadata) -> Option<()> {
+    let text = |name: &str| details.get(name).and_then(Value::as_str);
+    let number = |name: &str| {
+        let number =
+            usize::try_from(details.get(name)?.as_u64()?).ok().filter(|number| *number <= MOST_LINES);
+        number?.checked_sub(1)
+    };
+    let (line, before, column) = (text("text")?, number("line")?, number("column")?);
+    let ahead: usize = line.chars().take(column).map(char::len_utf8).sum();
+    // The lines before it are empty ones: only this one is shown.
+    let source =
+        Source { name: text("source")?.into(), text: format!("{}{line}", "\n".repeat(before)).into() };
+    let calls: Vec<String> = serde_json::from_value(details.get("calls")?.clone()).ok()?;
+    let offset = u32::try_from(before + ahead).ok()?;
+    Diagnostic::uncaught(text("error")?, &source, offset, &calls).say();
+    Some(())
 }
 
 /// The path of a source as someone in this folder writes it.

@@ -9,13 +9,16 @@ use harn_core::{Outcome, Session, Task, TaskStatus};
 use harn_lang::bytecode::Program;
 use serde_json::{Value, json};
 
+use super::diagnostic::say_uncaught;
 use crate::args::{RunArgs, TargetArgs};
 use crate::commands::{Need, attach, task::workspace};
 use crate::connect::Connection;
-use crate::output::{plain, warn_line};
+use crate::output::plain;
 use crate::problem::Problem;
 use crate::terminal::{Answers, Detail, Follow, Interrupt, Output, can_ask};
 use crate::{api, commands};
+
+use super::machine::{say_hint, say_stopped};
 
 /// What takes longer than a process lives: other people, and other agents.
 const LASTING: &[&str] = &[
@@ -32,10 +35,15 @@ const LASTING: &[&str] = &[
     "trigger_fire",
 ];
 
+/// Who sleeps longer than this had better survive a restart.
+const LONG_SLEEP_MS: i64 = 60_000;
+
 /// Whether a program does anything that makes it a task of the harness.
 pub fn is_lasting(program: &Program) -> bool {
     let mentions = program.mentions();
-    LASTING.iter().any(|name| mentions.contains(name))
+    // Where the clock is held still, a sleep takes no time.
+    let sleeps_long = !mentions.contains("mock_time") && program.longest_sleep_ms() > LONG_SLEEP_MS;
+    sleeps_long || LASTING.iter().any(|name| mentions.contains(name))
 }
 
 /// Runs a script as a task and ends as it ends.
@@ -45,9 +53,15 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             "only a script in a file can run as a task: what goes on after a restart must have a name";
         return Err(Problem::usage(message).hint("put the code into a file").into());
     };
-    let path = path_of(file, &args.target);
+    if args.llm_mock_record.is_some() {
+        let message =
+            "--llm-mock-record is for a run that leaves nothing behind: a task may go on in another process";
+        let hint = "`harn serve --record-model FILE` writes what the models of its tasks answer";
+        return Err(Problem::usage(message).hint(hint).into());
+    }
+    let script = script(args, path_of(file, &args.target))?;
     attach(&args.target, Need::Any, async |connection: &Connection| {
-        let task = submit(&connection.client, &path, &args.args).await?;
+        let task = submit(&connection.client, &args.args, &script).await?;
         follow(&connection.client, task.id.as_str(), args.json, Interrupt::Cancels).await
     })
 }
@@ -59,12 +73,20 @@ fn path_of(file: &Path, target: &TargetArgs) -> String {
     full.strip_prefix(&root).unwrap_or(&full).display().to_string()
 }
 
-async fn submit(client: &Client, path: &str, args: &[String]) -> Result<Task> {
+/// What the task keeps of the command line. It holds for as long as the run lasts, whoever goes on with it.
+fn script(args: &RunArgs, path: String) -> Result<Value> {
+    let llm_mock =
+        args.llm_mock.as_ref().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+    Ok(json!({ "path": path, "args": args.args, "narrowing": args.narrowing(), "limits": args.limits(),
+               "llm_mock": llm_mock, "skills": args.skills()? }))
+}
+
+async fn submit(client: &Client, args: &[String], script: &Value) -> Result<Task> {
     let body = json!({ "workspace_id": workspace(client).await? });
     let session: Session = api::typed(&api::post(client, "/v1/sessions", &body).await?)?;
     let part = json!({ "type": "text", "text": args.join(" "), "visibility": "public" });
     let body = json!({ "input": { "role": "user", "parts": [part] },
-                       "metadata": { "script": { "path": path, "args": args } } });
+                       "metadata": { "script": script } });
     let tasks = api::path(&["v1", "sessions", session.id.as_str(), "tasks"]);
     api::typed(&api::post(client, &tasks, &body).await?)
 }
@@ -92,8 +114,10 @@ fn ended(outcome: &Outcome, json: bool) -> ExitCode {
         Some(failure) if failure.code == "script_exit" => code.map_or(ExitCode::FAILURE, ExitCode::from),
         Some(failure) => {
             if !json {
-                warn_line(format_args!("error: {}", plain(&failure.message)));
-                warn_line(format_args!("  hint: harn explain {}", plain(&failure.code)));
+                match say_uncaught(&failure.details) {
+                    Some(()) => say_hint(failure),
+                    None => say_stopped(failure),
+                }
             }
             ExitCode::FAILURE
         }
@@ -117,9 +141,8 @@ pub fn exports(file: &Path, json: bool) -> Result<ExitCode> {
     for export in &listed {
         let kind = commands::show::word(&export.kind);
         let doc = export.description.lines().next().unwrap_or_default();
-        let params = export.input_schema["properties"].as_object().into_iter().flat_map(|all| all.keys());
-        let params: Vec<&str> = params.map(String::as_str).collect();
-        commands::say(format_args!("{kind} {}({})  {}", export.name, params.join(", "), plain(doc)));
+        let params = export.params.join(", ");
+        commands::say(format_args!("{kind} {}({params})  {}", export.name, plain(doc)));
     }
     if listed.is_empty() {
         commands::say("It exports nothing: no `pub fn` and no `pub pipeline`.");
@@ -145,6 +168,19 @@ mod tests {
         assert!(lasts("fn later() { request_approval(\"x\") }\n1"));
         assert!(lasts("let f = wait_agent\nf(1)"));
         assert!(!lasts("// ask_user\nprintln(\"ask_user\")\nsleep(1)"));
+        for (text, is_long) in [
+            ("sleep(1m)", false),
+            ("sleep(61s)\n1", true),
+            ("sleep(60000)", false),
+            ("fn f() { return sleep_ms(60001) }\nif false { f() }", true),
+            ("pipeline default(task) { parallel each [1, 2] { x -> sleep(2h) } }", true),
+            // How long this takes is known when it runs.
+            ("let pause = 2h\nsleep(pause)", false),
+            ("retry 3 { sleep(1s) }", false),
+            ("mock_time(0)\nsleep(2h)", false),
+        ] {
+            assert_eq!(lasts(text), is_long, "{text}");
+        }
         assert!(LASTING.iter().all(|name| builtins::find(name).is_some()));
     }
 }

@@ -108,8 +108,3 @@ fn name_of(path: &Path) -> String {
     let short = short.filter(|short| !short.starts_with("std"));
     short.unwrap_or(full).display().to_string()
 }
-
-/// Whether a source is part of Harn.
-pub fn is_standard(source: &Source) -> bool {
-    source.name.starts_with("std/")
-}

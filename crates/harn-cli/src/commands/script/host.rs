@@ -9,11 +9,11 @@ use harn_core::chat::ModelRef;
 use harn_engine::EngineOptions;
 use harn_engine::calls::{Input, Place};
 use harn_lang::value::Value;
+use harn_model::catalog::Provider;
 use harn_model::discover::Checked;
 use harn_model::{CatalogSource, CatalogView, MockFile, MockRecording, Model, ModelSource, Models, Redact};
 use harn_policy::{Layer, Policy};
 
-use super::terminal_host::TerminalHost;
 use crate::config::Config;
 use crate::wiring::{self, ModelChoice};
 
@@ -37,9 +37,17 @@ pub fn place_of(file: Option<&Path>) -> Place {
     Place { input: Input::Process, ..Place::of(root, file) }
 }
 
-/// The models of the configuration, which is read when the first one is asked for: most scripts ask none.
+/// What is configured for scripts of a project: its `harn.toml`, or the file that was given in its place.
+pub struct Configuration {
+    project: PathBuf,
+    /// None where there is no file.
+    config: Option<Config>,
+}
+
+/// The models of the configuration, which are looked up when the first one is asked for: most scripts ask none.
 struct Configured {
     root: PathBuf,
+    config: Option<Config>,
     found: OnceLock<Result<Found, String>>,
 }
 
@@ -51,7 +59,10 @@ struct Found {
 impl Configured {
     fn found(&self) -> Result<&Found, String> {
         let find = || {
-            let config = Config::load(&self.root, None)?;
+            let config = match &self.config {
+                Some(config) => config.clone(),
+                None => Config::load(&self.root, None)?,
+            };
             let source = wiring::source(&config.catalog);
             let default = ModelChoice::of(None, &source)?;
             anyhow::Ok(Found { source, default })
@@ -85,6 +96,10 @@ impl ModelSource for Configured {
     fn check(&self, provider: &str) -> Option<BoxFuture<'static, Checked>> {
         ModelSource::check(&*self.found().ok()?.source, provider)
     }
+
+    fn extended(&self, row: Provider) -> Result<CatalogSource, String> {
+        self.found()?.source.extended(row)
+    }
 }
 
 /// Files that answer in the place of models, or keep what they answer.
@@ -94,29 +109,36 @@ pub struct Answers {
     pub to: Option<PathBuf>,
 }
 
-/// What scripts of this project are run with.
-pub fn options(project: &Path, answers: &Answers) -> Result<EngineOptions> {
-    let source = Configured { root: project.to_path_buf(), found: OnceLock::new() };
-    let mut models = Models::new(Vec::new()).with_source(Arc::new(source));
-    if let Some(file) = &answers.from {
-        models = models.with_mock(Arc::new(MockFile::open(file)?));
+impl Configuration {
+    pub fn of(project: &Path, given: Option<&Path>) -> Result<Self> {
+        let is_there = given.is_some() || project.join(crate::config::FILE).is_file();
+        let config = if is_there { Some(Config::load(project, given)?) } else { None };
+        Ok(Self { project: project.to_path_buf(), config })
     }
-    if let Some(file) = &answers.to {
-        let redact: Redact = Arc::new(|text| harn_policy::redact(text).into_owned());
-        models = models.with_mock_recording(MockRecording::create(file, redact)?);
-    }
-    // Which model that is, the source says when a script asks one.
-    let unnamed = ModelRef { provider: String::new(), model: String::new() };
-    let options = EngineOptions::new(models, unnamed, wiring::own_guard()?);
-    Ok(EngineOptions { host: Some(Arc::new(TerminalHost)), ..options })
-}
 
-/// The rules of the project's `harn.toml`, and those of the command line. Without either there are none.
-pub fn policy(project: &Path, limits: Option<Layer>) -> Result<Policy> {
-    let mut layers = match project.join(crate::config::FILE).is_file() {
-        true => Config::load(project, None)?.permissions.layers(),
-        false => Vec::new(),
-    };
-    layers.extend(limits);
-    Ok(Policy::compile(layers)?)
+    /// What scripts of this project are run with.
+    pub fn options(&self, answers: &Answers) -> Result<EngineOptions> {
+        let (root, config) = (self.project.clone(), self.config.clone());
+        let source = Configured { root, config, found: OnceLock::new() };
+        let mut models = Models::new(Vec::new()).with_source(Arc::new(source));
+        if let Some(file) = &answers.from {
+            models = models.with_mock(Arc::new(MockFile::open(file)?));
+        }
+        if let Some(file) = &answers.to {
+            let redact: Redact = Arc::new(|text| harn_policy::redact(text).into_owned());
+            models = models.with_mock_recording(MockRecording::create(file, redact)?);
+        }
+        // Which model that is, the source says when a script asks one.
+        let unnamed = ModelRef { provider: String::new(), model: String::new() };
+        let mut options = EngineOptions::new(models, unnamed, wiring::own_guard()?);
+        options.limits.budget = self.config.as_ref().map(|config| config.budget).unwrap_or_default();
+        Ok(options)
+    }
+
+    /// Its rules, and those of the command line. Without either there are none.
+    pub fn policy(&self, limits: Option<Layer>) -> Result<Policy> {
+        let mut layers = self.config.as_ref().map(|config| config.permissions.layers()).unwrap_or_default();
+        layers.extend(limits);
+        Ok(Policy::compile(layers)?)
+    }
 }

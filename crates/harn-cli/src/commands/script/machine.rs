@@ -6,15 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use harn_core::run::{Channel, Decision, EffectKey, Limits, Shown, Trust};
+use harn_core::run::{Channel, Decision, EffectKey, Limits, RunEnd, Shown, Trust};
 use harn_engine::EngineOptions;
 use harn_engine::calls::Place;
 use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
 use harn_engine::fixture::Fixture;
-use harn_engine::script::{Ending, Left, ScriptProgram};
+use harn_engine::people::People;
+use harn_engine::script::{Ending, Left, Origin, ScriptProgram};
 use harn_lang::bytecode::Program;
-use harn_lang::problem::Severity;
-use harn_lang::syntax::span::{LineIndex, Span};
 use harn_lang::value::Value;
 use harn_lang::vm::{Failure, Vm};
 use harn_policy::Policy;
@@ -22,7 +21,6 @@ use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
 use super::diagnostic::{Diagnostic, name_of};
-use super::files::is_standard;
 use crate::commands::INTERRUPTED;
 use crate::output::{plain, warn_line};
 
@@ -30,6 +28,8 @@ use crate::output::{plain, warn_line};
 pub enum End {
     Value(Value),
     Failed(Failure),
+    /// It was not allowed to go on.
+    Stopped(harn_core::Failure),
     /// `exit(n)`.
     Exit(u8),
     Interrupted,
@@ -45,6 +45,7 @@ pub struct Machine {
     policy: Arc<Policy>,
     interrupts: Arc<Interrupts>,
     fixture: Option<Arc<Fixture>>,
+    people: Option<Arc<dyn People>>,
     /// How often Ctrl-C was pressed during this run.
     pressed: Arc<AtomicUsize>,
     /// What tasks of an earlier entry wait for, where entries follow each other.
@@ -60,6 +61,7 @@ impl Machine {
             policy: Arc::new(policy),
             interrupts: Arc::default(),
             fixture: None,
+            people: None,
             pressed: Arc::default(),
             left: None,
         })
@@ -68,6 +70,11 @@ impl Machine {
     /// With what keeps what effects give, or answers in their place.
     pub fn with_fixture(self, fixture: Option<Arc<Fixture>>) -> Self {
         Self { fixture, ..self }
+    }
+
+    /// With somebody who can be asked.
+    pub fn with_people(self, people: Option<Arc<dyn People>>) -> Self {
+        Self { people, ..self }
     }
 
     /// Tasks outlive the entry that started them.
@@ -109,6 +116,7 @@ impl Machine {
             Some(left) => ScriptProgram::going_on(Arc::clone(vm), Arc::clone(left)),
             None => ScriptProgram::new(Arc::clone(vm)),
         };
+        let program = program.placed(place);
         let ending = program.ending();
         let setup = Setup {
             policy: Arc::clone(&self.policy),
@@ -117,18 +125,14 @@ impl Machine {
             place: Arc::clone(place),
             witness: Arc::clone(&watched) as Arc<dyn Witness>,
             interrupts: Arc::clone(&self.interrupts),
-            // What asks people runs as a task of the harness, where they can be reached.
-            people: None,
+            people: self.people.clone(),
             fixture: self.fixture.clone(),
         };
         let run = ephemeral::run(&self.options, setup, Box::new(program));
-        let in_time = self.runtime.block_on(async {
+        let ended = self.runtime.block_on(async {
             match limit {
-                Some(limit) => tokio::time::timeout(limit, run).await.is_ok(),
-                None => {
-                    run.await;
-                    true
-                }
+                Some(limit) => tokio::time::timeout(limit, run).await.ok(),
+                None => Some(run.await),
             }
         });
         if watched.is_unread.load(Ordering::Relaxed) {
@@ -137,12 +141,13 @@ impl Machine {
         if self.pressed.load(Ordering::Relaxed) > 0 {
             return End::Interrupted;
         }
-        match ending.lock().take() {
-            _ if !in_time => End::TimedOut,
-            Some(Ending::Value(value)) => End::Value(value),
-            Some(Ending::Failed(failure)) => End::Failed(failure),
-            Some(Ending::Exit(code)) => End::Exit(code),
-            None => End::Interrupted,
+        match (ending.lock().take(), ended) {
+            (_, None) => End::TimedOut,
+            (Some(Ending::Value(value)), _) => End::Value(value),
+            (Some(Ending::Failed(failure)), _) => End::Failed(failure),
+            (Some(Ending::Exit(code)), _) => End::Exit(code),
+            (None, Some(Some(RunEnd { result: Err(failure), .. }))) => End::Stopped(failure),
+            (None, _) => End::Interrupted,
         }
     }
 
@@ -189,45 +194,8 @@ impl Witness for Printer {
 }
 /// An uncaught error with its place, as far as there is one.
 pub fn located<'a>(failure: &Failure, message: &'a str, program: &'a Program) -> Option<Diagnostic<'a>> {
-    // The innermost place in something that the user wrote.
-    let is_own =
-        |module: u16| program.sources.get(usize::from(module)).is_some_and(|source| !is_standard(source));
-    let mut trace = failure.trace.iter().filter(|entry| entry.module > 0 && is_own(entry.module));
-    let place = trace.next()?;
-    let source = program.sources.get(usize::from(place.module))?;
-    let mut notes = Vec::new();
-    for outer in trace {
-        if let Some(source) = program.sources.get(usize::from(outer.module)) {
-            let line = LineIndex::new(&source.text).line(outer.offset);
-            notes.push(format!("note: called from {} at {}:{line}", outer.function, name_of(source)));
-        }
-    }
-    let span = word_at(&source.text, place.offset);
-    let notes = shortened(notes);
-    Some(Diagnostic { severity: Severity::Error, message, source, span, notes })
-}
-
-/// The word that begins at a place, or the place alone.
-fn word_at(text: &str, start: u32) -> Span {
-    let rest = text.get(start as usize..).unwrap_or_default();
-    let word = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(rest.len());
-    Span::new(start, start.saturating_add(u32::try_from(word).unwrap_or(0)))
-}
-
-/// A function that calls itself is told once; and nobody reads a hundred calls.
-fn shortened(notes: Vec<String>) -> Vec<String> {
-    const MOST: usize = 20;
-    let mut short: Vec<String> = Vec::new();
-    for same in notes.chunk_by(|a, b| a == b) {
-        let times = if same.len() > 1 { format!(", {} times", same.len()) } else { String::new() };
-        short.push(format!("{}{times}", same[0]));
-    }
-    if short.len() > MOST {
-        let hidden = short.len() - MOST + 1;
-        short.truncate(MOST - 1);
-        short.push(format!("note: and {hidden} calls more"));
-    }
-    short
+    let Origin { source, offset, calls } = Origin::of(failure, program, name_of)?;
+    Some(Diagnostic::uncaught(message, source, offset, &calls))
 }
 
 pub fn say_failure(failure: &Failure, program: &Program) {
@@ -236,4 +204,14 @@ pub fn say_failure(failure: &Failure, program: &Program) {
         Some(diagnostic) => diagnostic.say(),
         None => warn_line(format_args!("error: {}", plain(&message))),
     }
+}
+
+/// Why a run was ended from outside.
+pub fn say_stopped(failure: &harn_core::Failure) {
+    warn_line(format_args!("error: {}", plain(&failure.message)));
+    say_hint(failure);
+}
+
+pub fn say_hint(failure: &harn_core::Failure) {
+    warn_line(format_args!("  hint: harn explain {}", plain(&failure.code)));
 }

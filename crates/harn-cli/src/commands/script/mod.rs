@@ -12,7 +12,6 @@ mod machine;
 mod new;
 mod repl;
 mod run;
-mod terminal_host;
 mod test;
 
 pub use check::check;

@@ -21,7 +21,7 @@ use rustyline::{Config, Editor};
 use super::diagnostic::Diagnostic;
 use super::files::{Beside, read};
 use super::host::{self, Answers};
-use super::machine::{self, End, Printer, say_failure};
+use super::machine::{self, End, Printer, say_failure, say_stopped};
 use crate::commands::say;
 use crate::output::{Tone, paint, plain, warn_line};
 
@@ -104,11 +104,9 @@ struct Machine {
 impl Machine {
     fn new() -> Result<Self> {
         let place = Arc::new(host::place_of(None));
-        let machine = machine::Machine::new(
-            host::options(&place.project, &Answers::default())?,
-            host::policy(&place.project, None)?,
-        )?
-        .keep_tasks();
+        let configuration = host::Configuration::of(&place.project, None)?;
+        let options = configuration.options(&Answers::default())?;
+        let machine = machine::Machine::new(options, configuration.policy(None)?)?.keep_tasks();
         // Without a terminal nobody is there to be asked again: Ctrl-C ends the process.
         if io::stdin().is_terminal() {
             machine.watch_interrupts()?;
@@ -188,6 +186,7 @@ impl Machine {
             End::Exit(code) => return Err(Next::End(ExitCode::from(code))),
             End::Unread => return Err(Next::End(ExitCode::SUCCESS)),
             End::Failed(failure) => say_failure(&failure, &program),
+            End::Stopped(failure) => say_stopped(&failure),
             End::Interrupted => warn_line("interrupted"),
             End::TimedOut => warn_line("error: it took too long"),
         }

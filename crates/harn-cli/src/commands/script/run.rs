@@ -4,23 +4,31 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use harn_engine::calls::Place;
+use harn_engine::people::People;
+use harn_engine::script::limits;
 use harn_lang::bytecode::{Program, Source};
-use harn_lang::compile::{Settings, compile};
+use harn_lang::compile::{Settings, compile, skipped};
 use harn_lang::fault::{Fault, Limit};
 use harn_lang::value::Value;
-use harn_lang::vm::Vm;
+use harn_lang::vm::{Limits, Vm};
+use harn_policy::Nameable;
 use parking_lot::Mutex;
 
 use super::again;
 use super::diagnostic::Diagnostic;
 use super::durable;
 use super::files::{Beside, read, text_of};
-use super::machine::{End, Machine, Printer, say_failure};
-use super::{host, limits};
+use super::host;
+use super::machine::{End, Machine, Printer, say_failure, say_stopped};
 use crate::args::RunArgs;
 use crate::commands::INTERRUPTED;
 use crate::output::{plain, warn_line};
 use crate::problem::Problem;
+use crate::terminal::{Person, can_ask};
+
+/// What nobody waits for.
+const STEPS: u64 = 100_000_000_000;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let file = args.file.as_deref().filter(|file| file.as_os_str() != "-");
@@ -40,15 +48,27 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
+    if let Some(problem) = program.sources.get(1).and_then(|entry| skipped(&entry.text)) {
+        Diagnostic::of(&problem, &program.sources).say();
+    }
     if args.durable || (file.is_some() && durable::is_lasting(&program)) {
         return durable::run(args);
     }
-    let place = Arc::new(host::place_of(file));
+    if args.json {
+        let problem = Problem::usage("--json prints the events of a task, and this script runs without one");
+        return Err(problem.hint("with --durable it runs as a task").into());
+    }
+    let place = Arc::new(Place { skills: args.skills()?, ..host::place_of(file) });
     let values = host::values(&place, &args.args);
-    let vm = Vm::new(Arc::clone(&program), values, args.limits(), rand::random());
-    let options = host::options(&place.project, &args.answers())?;
-    let limits = limits::layer(&options.calls.specs(), &args.allow, &args.deny)?;
-    let machine = Machine::new(options, host::policy(&place.project, limits)?)?;
+    let limits = limits(args.limits(), Limits { fuel: STEPS, ..Limits::default() });
+    let vm = Vm::new(Arc::clone(&program), values, limits, rand::random());
+    let configuration = host::Configuration::of(&place.project, args.target.config.as_deref())?;
+    let options = configuration.options(&args.answers())?;
+    let known = Nameable { calls: &options.calls.specs(), tools: &options.registry.specs() };
+    let narrowed = harn_policy::narrowing(&args.narrowing(), known).map_err(Problem::usage)?;
+    let policy = configuration.policy(Some(narrowed))?;
+    let person = can_ask().then(|| Arc::new(Person::default()) as Arc<dyn People>);
+    let machine = Machine::new(options, policy)?.with_people(person);
     machine.watch_interrupts()?;
     let end = machine.run(&Arc::new(Mutex::new(vm)), &place, Arc::new(Printer), None);
     machine.leave();
@@ -59,7 +79,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
 pub fn watch(args: &RunArgs) -> Result<ExitCode> {
     let file = args.file.as_deref().filter(|file| file.as_os_str() != "-");
     let Some(file) = file else { return Err(Problem::usage("harn watch needs a file to watch").into()) };
-    again::watch(file, || run(args))
+    again::watch(file, Some(again::Interrupts::new()?), || run(args))
 }
 
 /// What a script gives back is how it ends.
@@ -69,6 +89,10 @@ fn ended(end: End, program: &Program) -> ExitCode {
         End::Exit(code) => ExitCode::from(code),
         End::Interrupted => ExitCode::from(INTERRUPTED),
         End::Unread => ExitCode::SUCCESS,
+        End::Stopped(failure) => {
+            say_stopped(&failure);
+            ExitCode::FAILURE
+        }
         End::Failed(failure) => {
             say_failure(&failure, program);
             if let Some(option) = way_out(&failure.fault) {

@@ -126,7 +126,7 @@ fn must_be_open(ctx: &ToolContext, folder: &Dir, name: &Path) -> io::Result<()> 
     if ctx.trust == Trust::Own {
         return Ok(());
     }
-    let inner = below(folder.open_dir_nofollow(name)?, None, Seen::All)?;
+    let inner = below(folder.open_dir_nofollow(name)?, None, &Seen::default())?;
     match inner.iter().any(|found| found.path.split('/').any(is_closed)) {
         true => Err(io::Error::other("`.harn` is in it, which belongs to the harness and is closed")),
         false => Ok(()),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 use globset::GlobBuilder;
-use harn_core::decision::Access;
+use harn_core::decision::{Access, EffectKind, Verdict};
+use harn_core::ports::Located;
 use harn_core::run::Trust;
 use harn_core::tool::{Class, SideEffect, ToolKind};
 use serde_json::{Value, json};
@@ -17,7 +18,8 @@ use super::{Answer, failed};
 use crate::calls::args::{self, Args};
 use crate::calls::simple::Simple;
 use crate::tools::confined::is_closed;
-use crate::tools::{Tool, ToolContext, ToolFailure};
+use crate::tools::locate::locate;
+use crate::tools::{Sight, Tool, ToolContext, ToolFailure};
 
 /// A folder with more in it than this is searched in parts.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -47,29 +49,60 @@ pub fn calls() -> Vec<Arc<dyn Tool>> {
 
 fn list(ctx: &ToolContext, args: &Args) -> Answer {
     let path = args::optional_path("list_dir", args, "path")?.unwrap_or(".");
-    let names = Target::of(ctx, path).and_then(|target| names(&target.folder()?, Seen::of(ctx)));
+    let seen = Seen::by(ctx, "list_dir", path);
+    let names = Target::of(ctx, path).and_then(|target| names(&target.folder()?, "", &seen));
     Ok(names.map_err(failed("list directory", path))?.into())
 }
 
 /// What of a folder is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    All,
-    /// Not what belongs to the harness.
-    Open,
+#[derive(Default)]
+pub struct Seen<'a> {
+    /// What belongs to the harness is left out.
+    only_open: bool,
+    policy: Option<Judged<'a>>,
 }
 
-impl Seen {
-    pub fn of(ctx: &ToolContext) -> Self {
-        if ctx.trust == Trust::Own { Self::All } else { Self::Open }
+/// Who looks at a folder, and where that is.
+struct Judged<'a> {
+    sight: &'a dyn Sight,
+    call: &'a str,
+    folder: Located,
+}
+
+impl<'a> Seen<'a> {
+    /// What a call is shown of the folder at a path: not what policy denies.
+    pub fn by(ctx: &'a ToolContext, call: &'a str, path: &str) -> Self {
+        let folder = locate(&ctx.place.root, path);
+        let policy = Some(Judged { sight: &*ctx.sight, call, folder });
+        Self { only_open: ctx.trust != Trust::Own, policy }
+    }
+
+    /// Without what belongs to the harness, whoever looks.
+    pub fn only_open(self) -> Self {
+        Self { only_open: true, ..self }
+    }
+
+    fn shows(&self, name: &str, path: &str) -> bool {
+        !(self.only_open && is_closed(name)) && self.verdict(path) != Verdict::Deny
+    }
+
+    /// Whether the content of what is shown may be read, too.
+    pub fn may_read(&self, path: &str) -> bool {
+        self.verdict(path) == Verdict::Allow
+    }
+
+    fn verdict(&self, path: &str) -> Verdict {
+        let Some(Judged { sight, call, folder }) = &self.policy else { return Verdict::Allow };
+        sight.verdict(EffectKind::Call, call, &folder.below(path))
     }
 }
 
-fn names(folder: &Dir, seen: Seen) -> io::Result<Vec<String>> {
+/// The names in a folder whose path, from the one that is looked at on, is `above`.
+fn names(folder: &Dir, above: &str, seen: &Seen<'_>) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in folder.entries()? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if seen == Seen::All || !is_closed(&name) {
+        if seen.shows(&name, &joined(above, &name)) {
             names.push(name);
         }
         if names.len() > MOST_ENTRIES {
@@ -78,6 +111,10 @@ fn names(folder: &Dir, seen: Seen) -> io::Result<Vec<String>> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+fn joined(above: &str, name: &str) -> String {
+    if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") }
 }
 
 fn too_many() -> io::Error {
@@ -94,10 +131,10 @@ pub struct Found {
 
 /// All that is below a folder, in the order of the paths, and not what links lead to. What cannot be looked into is
 /// left out, as a shell does it.
-pub fn below(folder: Dir, depth: Option<usize>, seen: Seen) -> io::Result<Vec<Found>> {
+pub fn below(folder: Dir, depth: Option<usize>, seen: &Seen<'_>) -> io::Result<Vec<Found>> {
     let deepest = depth.unwrap_or(DEEPEST).min(DEEPEST);
     let mut found = Vec::new();
-    let ahead = names(&folder, seen)?;
+    let ahead = names(&folder, "", seen)?;
     let mut open = vec![(String::new(), folder, ahead.into_iter())];
     while let Some((above, folder, ahead)) = open.last_mut() {
         let Some(name) = ahead.next() else {
@@ -105,7 +142,7 @@ pub fn below(folder: Dir, depth: Option<usize>, seen: Seen) -> io::Result<Vec<Fo
             continue;
         };
         let Ok(facts) = folder.symlink_metadata(&name) else { continue };
-        let path = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
+        let path = joined(above, &name);
         let inner = facts.is_dir().then(|| folder.open_dir_nofollow(&name).ok()).flatten();
         let depth = open.len();
         found.push(Found { path: path.clone(), depth, facts });
@@ -113,7 +150,7 @@ pub fn below(folder: Dir, depth: Option<usize>, seen: Seen) -> io::Result<Vec<Fo
             return Err(too_many());
         }
         if let (Some(inner), true) = (inner, depth < deepest)
-            && let Ok(ahead) = names(&inner, seen)
+            && let Ok(ahead) = names(&inner, &path, seen)
         {
             open.push((path, inner, ahead.into_iter()));
         }
@@ -125,7 +162,8 @@ fn walk(ctx: &ToolContext, args: &Args) -> Answer {
     let path = args::path("walk_dir", args, "path")?;
     let depth = args::number(args::option(args, &["options"], "max_depth"));
     let depth = depth.and_then(|depth| usize::try_from(depth).ok());
-    let found = Target::of(ctx, path).and_then(|target| below(target.folder()?, depth, Seen::of(ctx)));
+    let seen = Seen::by(ctx, "walk_dir", path);
+    let found = Target::of(ctx, path).and_then(|target| below(target.folder()?, depth, &seen));
     let entry = |found: Found| {
         json!({
             "depth": found.depth,
@@ -147,6 +185,7 @@ fn glob(ctx: &ToolContext, args: &Args) -> Answer {
     let matcher = GlobBuilder::new(&rest).literal_separator(true).build().map_err(|error| failed(&error))?;
     let matcher = matcher.compile_matcher();
     let folder = shown.to_str().filter(|shown| !shown.is_empty()).unwrap_or(".");
+    let seen = Seen::by(ctx, "glob", folder);
     let folder = match Target::of(ctx, folder).and_then(|target| target.folder()) {
         Ok(folder) => folder,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -155,7 +194,7 @@ fn glob(ctx: &ToolContext, args: &Args) -> Answer {
         Err(error) => return Err(failed(&error)),
     };
     let depth = (!rest.contains("**")).then(|| rest.split('/').count());
-    let found = below(folder, depth, Seen::of(ctx)).map_err(|error| failed(&error))?;
+    let found = below(folder, depth, &seen).map_err(|error| failed(&error))?;
     let matching = found.into_iter().filter(|found| matcher.is_match(&found.path));
     let mut paths: Vec<String> = matching.map(|found| shown.join(found.path).display().to_string()).collect();
     paths.sort_unstable();

@@ -14,13 +14,11 @@ use harn_core::tool::{Class, SideEffect, ToolKind};
 use serde_json::{Value, json};
 
 use super::args::{self, Args};
-use super::simple::{Simple, Work, reads};
+use super::simple::{Answer, Simple, Work, reads};
 use crate::tools::{Tool, ToolContext, ToolFailure};
 pub use find::{Found, Seen, below};
 use reach::Target;
 pub use write::{Flush, write_whole};
-
-type Answer = Result<Value, ToolFailure>;
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
     let mut calls = vec![

@@ -9,27 +9,31 @@ mod socket;
 mod stream;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use harn_core::tool::{Annotations, Class, SideEffect, ToolKind, ToolSpec};
-use serde_json::{Value, json};
+use harn_core::tool::{Class, SideEffect, ToolKind};
+use serde_json::Value;
 
+use super::args::Args;
+use super::simple::{Simple, Waits};
 use crate::tools::Tool;
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
-    vec![
-        Arc::new(exchange::Exchange::reading()),
-        Arc::new(exchange::Exchange::sending()),
-        Arc::new(stream::Open::reading()),
-        Arc::new(stream::Open::sending()),
-        Arc::new(stream::Read),
-        Arc::new(events::Open),
-        Arc::new(events::Next),
-        Arc::new(socket::Open),
-        Arc::new(socket::Send),
-        Arc::new(socket::Next),
-        Arc::new(stream::Close("http_close")),
-        Arc::new(stream::Close("close")),
-    ]
+    let calls = [
+        asking("http_read", "A request that only asks for something.", Class::Read, exchange::exchange),
+        asking("http_send", "A request that may change something.", Class::Once, exchange::exchange),
+        asking("http_open_read", "A request whose response is read in pieces.", Class::Read, stream::open),
+        asking("http_open_send", "A request that may change something.", Class::Once, stream::open),
+        going_on("http_read_piece", "The next piece of a response.", Class::Local, stream::read),
+        asking("sse_open", "Opens a stream of events.", Class::Read, events::open),
+        going_on("sse_next", "The next event of a stream.", Class::Local, events::next),
+        asking("socket_open", "Opens a WebSocket.", Class::Read, socket::open),
+        going_on("socket_send", "Sends a message.", Class::Once, socket::send),
+        going_on("socket_next", "The next message of a socket.", Class::Local, socket::next),
+        going_on("http_close", "Stops reading a response.", Class::Read, stream::close),
+        going_on("close", "Closes what a script has opened.", Class::Read, socket::close),
+    ];
+    calls.into_iter().map(Simple::call).collect()
 }
 
 /// Whether a request with this method changes nothing at the other end.
@@ -37,26 +41,23 @@ pub fn only_reads(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS")
 }
 
-/// A call that reaches another machine, by the address in its argument `url`.
-fn reaching(name: &str, description: &str, class: Class) -> ToolSpec {
-    let annotations =
-        Annotations { kind: ToolKind::Fetch, urls: vec!["url".into()], ..Annotations::default() };
-    ToolSpec { annotations, ..plain(name, description, class, SideEffect::Network) }
+/// A call that reaches another machine with a request, by the address in its argument `url`.
+fn asking(name: &str, description: &str, class: Class, work: impl Waits) -> Simple {
+    Simple::waiting(name, description, class, SideEffect::Network, work)
+        .kind(ToolKind::Fetch)
+        .url("url")
+        .checked(|ctx, args| client::request(&ctx.secrets, args).map(drop))
 }
 
 /// A call that goes on with what a run has opened. Policy has decided about that when it was.
-fn going_on(name: &str, description: &str, class: Class) -> ToolSpec {
-    plain(name, description, class, SideEffect::None)
+fn going_on(name: &str, description: &str, class: Class, work: impl Waits) -> Simple {
+    Simple::waiting(name, description, class, SideEffect::None, work)
 }
 
-fn plain(name: &str, description: &str, class: Class, side_effect: SideEffect) -> ToolSpec {
-    ToolSpec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        input_schema: json!({ "type": "object" }),
-        output_schema: Value::Null,
-        class,
-        side_effect,
-        annotations: Annotations::default(),
+/// What comes within `timeout_ms`, or whenever it comes if that is not said. What was half received stays.
+async fn in_time<T>(args: &Args, next: impl Future<Output = T>) -> Option<T> {
+    match args.get("timeout_ms").and_then(Value::as_u64) {
+        Some(ms) => tokio::time::timeout(Duration::from_millis(ms), next).await.ok(),
+        None => Some(next.await),
     }
 }

@@ -1,143 +1,130 @@
 //! WebSockets, as a client.
 
-use async_trait::async_trait;
+use std::time::Duration;
+
+use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
-use harn_core::tool::{Class, ToolSpec};
-use serde_json::{Map, Value, json};
-use tokio::net::TcpStream;
+use reqwest::{RequestBuilder, Upgraded};
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::client::{self, text};
-use super::events::in_time;
-use super::{going_on, reaching};
+use super::client::{self, MOST_BYTES};
+use super::in_time;
+use crate::calls::args::{self, Args, word};
+use crate::calls::simple::Answer;
 use crate::secrets::Filling;
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use crate::tools::{ToolContext, ToolFailure};
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// How long a goodbye may take to be sent.
+const GOODBYE: Duration = Duration::from_secs(1);
 
-pub struct Open;
+type Stream = WebSocketStream<Upgraded>;
 
-#[async_trait]
-impl Tool for Open {
-    fn spec(&self) -> ToolSpec {
-        reaching("socket_open", "Opens a WebSocket.", Class::Read)
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let url = text(args, "url").unwrap_or_default();
-        let mut request = url.into_client_request().map_err(|error| failed(&error))?;
-        let host = request.uri().host().unwrap_or_default().to_owned();
-        let mut filling = Filling::to(&ctx.secrets, &host);
-        request.headers_mut().extend(client::headers(args.get("headers"), &mut filling)?);
-        let opened = in_time(args, tokio_tungstenite::connect_async(request)).await;
-        let late = || ToolFailure::categorised("timeout", "The WebSocket timed out while it was opened.");
-        let (socket, response) = opened.ok_or_else(late)?.map_err(|error| failed(&error))?;
-        let headers = client::shown_headers(response.headers());
-        let id = ctx.open.put_new("websocket", Mutex::new(socket));
-        Ok(json!({ "socket": id, "id": id, "status": response.status().as_u16(), "headers": headers }).into())
-    }
+/// A socket; who waits for a message does not hold up who sends one.
+struct Socket {
+    sink: Mutex<SplitSink<Stream, Message>>,
+    stream: Mutex<SplitStream<Stream>>,
+    /// What has been sent.
+    filling: parking_lot::Mutex<Filling>,
 }
 
-pub struct Send;
+pub async fn open(ctx: ToolContext, args: Args) -> Answer {
+    let (request, mut filling) = client::endless(&ctx.secrets, &args)?;
+    let request = match protocols(&args) {
+        Some(protocols) => request.header("sec-websocket-protocol", filling.fill(&protocols)?),
+        None => request,
+    };
+    let late = || ToolFailure::categorised("timeout", "The WebSocket timed out while it was opened.");
+    let (upgraded, mut headers) = in_time(&args, upgraded(request)).await.ok_or_else(late)??;
+    filling.scrub(&mut headers);
+    let most = args.get("max_bytes").and_then(Value::as_u64).unwrap_or(MOST_BYTES);
+    let most = usize::try_from(most).ok();
+    let config = WebSocketConfig::default().max_message_size(most).max_frame_size(most);
+    let (sink, stream) = Stream::from_raw_socket(upgraded, Role::Client, Some(config)).await.split();
+    let (sink, stream, filling) = (Mutex::new(sink), Mutex::new(stream), filling.into());
+    let id = ctx.open.put_new("websocket", Socket { sink, stream, filling });
+    Ok(json!({ "socket": id, "id": id, "status": 101, "headers": headers }))
+}
 
-#[async_trait]
-impl Tool for Send {
-    fn spec(&self) -> ToolSpec {
-        going_on("socket_send", "Sends a message.", Class::Once)
+fn protocols(args: &Args) -> Option<String> {
+    let names: Vec<&str> = args.get("protocols")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// The connection, once the other side has agreed to go on with messages, and the headers of its answer.
+async fn upgraded(request: RequestBuilder) -> Result<(Upgraded, Value), ToolFailure> {
+    let key = generate_key();
+    let asks = [("connection", "Upgrade"), ("upgrade", "websocket"), ("sec-websocket-version", "13")];
+    let request = asks.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+    let response = request.header("sec-websocket-key", &key).send().await.map_err(client::failed)?;
+    let status = response.status().as_u16();
+    let agreed = response.headers().get("sec-websocket-accept").map(|value| value.as_bytes());
+    if status != 101 || agreed != Some(derive_accept_key(key.as_bytes()).as_bytes()) {
+        let message = format!("WebSocket: the server did not agree to it, but answered with HTTP {status}.");
+        return Err(ToolFailure::new(message));
     }
+    let headers = client::shown_headers(response.headers());
+    Ok((response.upgrade().await.map_err(client::failed)?, headers))
+}
 
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let socket = ctx.open.get::<Mutex<Socket>>(text(args, "socket").unwrap_or_default())?;
-        let message = message_of(args.get("message").unwrap_or(&Value::Null))?;
-        match socket.lock().await.send(message).await {
-            Ok(()) => Ok(Value::Bool(true).into()),
-            Err(Error::ConnectionClosed | Error::AlreadyClosed) => Ok(Value::Bool(false).into()),
-            Err(error) => Err(failed(&error)),
-        }
+pub async fn send(ctx: ToolContext, args: Args) -> Answer {
+    let socket = ctx.open.get::<Socket>(word(&args, "socket"))?;
+    let message = message_of(args.get("message").unwrap_or(&Value::Null), &mut socket.filling.lock())?;
+    match socket.sink.lock().await.send(message).await {
+        Ok(()) => Ok(true.into()),
+        Err(error) if is_closed(&error) => Ok(false.into()),
+        Err(error) => Err(failed(&error)),
     }
 }
 
 /// `{type: "text"|"binary"|"ping"|"pong"|"close", data}`, or a text.
-fn message_of(message: &Value) -> Result<Message, ToolFailure> {
+fn message_of(message: &Value, filling: &mut Filling) -> Result<Message, ToolFailure> {
     let data =
         if message.is_object() && message.get("$bytes").is_none() { &message["data"] } else { message };
-    let bytes = || match data {
-        Value::Null => Ok(Vec::new()),
-        data => client::bytes_of(data),
+    let bytes = match data {
+        Value::Null => Vec::new(),
+        data => client::body(data, filling)?,
     };
     let kind = match data {
         Value::String(_) | Value::Null => message["type"].as_str().unwrap_or("text"),
         _ => message["type"].as_str().unwrap_or("binary"),
     };
     Ok(match kind {
-        "binary" => Message::Binary(bytes()?.into()),
-        "ping" => Message::Ping(bytes()?.into()),
-        "pong" => Message::Pong(bytes()?.into()),
+        "binary" => Message::Binary(bytes.into()),
+        "ping" => Message::Ping(bytes.into()),
+        "pong" => Message::Pong(bytes.into()),
         "close" => Message::Close(None),
-        _ => Message::Text(String::from_utf8_lossy(&bytes()?).into_owned().into()),
+        _ => Message::Text(String::from_utf8_lossy(&bytes).into_owned().into()),
     })
 }
 
-pub struct Next;
-
-#[async_trait]
-impl Tool for Next {
-    fn spec(&self) -> ToolSpec {
-        going_on("socket_next", "The next message of a socket.", Class::Local)
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let socket = ctx.open.get::<Mutex<Socket>>(text(args, "socket").unwrap_or_default())?;
-        let mut socket = socket.lock().await;
-        let next = in_time(args, socket.next()).await;
-        let shown = match next {
-            None => Value::Null,
-            Some(None | Some(Err(Error::ConnectionClosed | Error::AlreadyClosed))) => {
-                json!({ "type": "close", "code": null, "reason": "" })
-            }
-            Some(Some(Err(error))) => return Err(failed(&error)),
-            Some(Some(Ok(message))) => shown(&message),
-        };
-        Ok(shown.into())
-    }
+pub async fn next(ctx: ToolContext, args: Args) -> Answer {
+    let id = word(&args, "socket");
+    let socket = ctx.open.get::<Socket>(id)?;
+    let next = ctx.open.while_open(id, async { socket.stream.lock().await.next().await });
+    let mut shown = match in_time(&args, next).await {
+        None => return Ok(Value::Null),
+        Some(Some(Some(Ok(message)))) => shown(&message),
+        Some(Some(Some(Err(error)))) if !is_closed(&error) => return Err(failed(&error)),
+        // Closed by the other side before, or by this one just now.
+        Some(_) => json!({ "type": "close", "code": null, "reason": "" }),
+    };
+    socket.filling.lock().scrub(&mut shown);
+    Ok(shown)
 }
 
 fn shown(message: &Message) -> Value {
     match message {
         Message::Text(text) => json!({ "type": "text", "data": text.as_str() }),
-        Message::Binary(bytes) => json!({ "type": "binary", "data": client::tagged(bytes) }),
-        Message::Ping(bytes) => json!({ "type": "ping", "data": client::tagged(bytes) }),
-        Message::Pong(bytes) => json!({ "type": "pong", "data": client::tagged(bytes) }),
+        Message::Binary(bytes) => json!({ "type": "binary", "data": args::bytes(bytes) }),
+        Message::Ping(bytes) => json!({ "type": "ping", "data": args::bytes(bytes) }),
+        Message::Pong(bytes) => json!({ "type": "pong", "data": args::bytes(bytes) }),
         Message::Close(frame) => {
             let (code, reason) =
                 frame.as_ref().map(|frame| (u16::from(frame.code), frame.reason.as_str())).unzip();
@@ -147,11 +134,26 @@ fn shown(message: &Message) -> Value {
     }
 }
 
+/// Closes whatever was opened; a socket with a word to the other side.
+pub async fn close(ctx: ToolContext, args: Args) -> Answer {
+    let id = word(&args, "handle");
+    if let Ok(socket) = ctx.open.get::<Socket>(id) {
+        // Who does not take it may do without.
+        let _ = tokio::time::timeout(GOODBYE, async { socket.sink.lock().await.close().await }).await;
+    }
+    Ok(ctx.open.close(id).into())
+}
+
+fn is_closed(error: &Error) -> bool {
+    let is_late = matches!(error, Error::Protocol(ProtocolError::SendAfterClosing));
+    is_late || matches!(error, Error::ConnectionClosed | Error::AlreadyClosed)
+}
+
 fn failed(error: &Error) -> ToolFailure {
     let category = match error {
-        Error::Io(_) | Error::Tls(_) => "transient_network",
-        Error::Url(_) | Error::HttpFormat(_) => "invalid_request",
+        Error::Io(_) | Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => "transient_network",
         _ => "generic",
     };
-    ToolFailure::categorised(category, format!("WebSocket: {error}"))
+    let hint = if matches!(error, Error::Capacity(_)) { "; `max_bytes` allows more" } else { "" };
+    ToolFailure::categorised(category, format!("WebSocket: {error}{hint}"))
 }

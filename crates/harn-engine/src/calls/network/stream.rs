@@ -1,14 +1,14 @@
 //! Responses that are read in pieces.
 
-use async_trait::async_trait;
-use harn_core::tool::{Class, ToolSpec};
 use reqwest::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::client::{self, text};
-use super::{going_on, reaching};
-use crate::tools::{Prepared, Tool, ToolContext, ToolFailure, ToolOutput};
+use super::client;
+use crate::calls::args::{self, Args, word};
+use crate::calls::simple::Answer;
+use crate::secrets::Filling;
+use crate::tools::{ToolContext, ToolFailure};
 
 /// At most so much is given at once.
 const LARGEST_PIECE: usize = 1 << 20;
@@ -16,100 +16,59 @@ const LARGEST_PIECE: usize = 1 << 20;
 /// A response that is being read, and what was received and not yet given.
 struct Reading {
     response: Response,
-    rest: Vec<u8>,
+    filling: Filling,
+    /// What may be given.
+    clean: Vec<u8>,
+    /// What may be half a secret.
+    held: Vec<u8>,
 }
 
-pub struct Open {
-    spec: ToolSpec,
-}
-
-impl Open {
-    pub fn reading() -> Self {
-        Self { spec: reaching("http_open_read", "A request whose response is read in pieces.", Class::Read) }
-    }
-
-    pub fn sending() -> Self {
-        Self { spec: reaching("http_open_send", "A request that may change something.", Class::Once) }
-    }
-}
-
-#[async_trait]
-impl Tool for Open {
-    fn spec(&self) -> ToolSpec {
-        self.spec.clone()
-    }
-
-    async fn prepare(&self, ctx: &ToolContext, args: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        client::request(&ctx.secrets, args).map(|_| Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let (request, _) = client::request(&ctx.secrets, args)?;
-        let response = request.send().await.map_err(client::failed)?;
-        let (status, headers) = (response.status().as_u16(), client::shown_headers(response.headers()));
-        let id = ctx.open.put_new("http", Mutex::new(Reading { response, rest: Vec::new() }));
-        Ok(json!({ "stream": id, "id": id, "status": status, "headers": headers }).into())
-    }
-}
-
-pub struct Read;
-
-#[async_trait]
-impl Tool for Read {
-    fn spec(&self) -> ToolSpec {
-        going_on("http_read_piece", "The next piece of a response.", Class::Local)
-    }
-
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let reading = ctx.open.get::<Mutex<Reading>>(text(args, "stream").unwrap_or_default())?;
-        let mut reading = reading.lock().await;
-        if reading.rest.is_empty() {
-            match reading.response.chunk().await.map_err(client::failed)? {
-                Some(chunk) => reading.rest = chunk.into(),
-                None => return Ok(Value::Null.into()),
+impl Reading {
+    /// Receives until something may be given; nothing at the end.
+    async fn receive(&mut self) -> Result<(), ToolFailure> {
+        while self.clean.is_empty() {
+            let chunk = self.response.chunk().await.map_err(client::failed)?;
+            let mut received = std::mem::take(&mut self.held);
+            let is_over = chunk.is_none();
+            received.extend_from_slice(&chunk.unwrap_or_default());
+            received = self.filling.scrubbed(received);
+            if !is_over {
+                self.held = received.split_off(received.len() - self.filling.held(&received));
+            }
+            self.clean = received;
+            if is_over {
+                break;
             }
         }
-        let most = args.get("max_bytes").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
-        let most = most.unwrap_or(LARGEST_PIECE).clamp(1, LARGEST_PIECE).min(reading.rest.len());
-        let piece: Vec<u8> = reading.rest.drain(..most).collect();
-        Ok(client::tagged(&piece).into())
+        Ok(())
     }
 }
 
-/// Whatever was opened is closed, under the name that it is closed by.
-pub struct Close(pub &'static str);
+pub async fn open(ctx: ToolContext, args: Args) -> Answer {
+    let (request, filling) = client::request(&ctx.secrets, &args)?;
+    let response = request.send().await.map_err(client::failed)?;
+    let status = response.status().as_u16();
+    let mut headers = client::shown_headers(response.headers());
+    filling.scrub(&mut headers);
+    let reading = Reading { response, filling, clean: Vec::new(), held: Vec::new() };
+    let id = ctx.open.put_new("http", Mutex::new(reading));
+    Ok(json!({ "stream": id, "id": id, "status": status, "headers": headers }))
+}
 
-#[async_trait]
-impl Tool for Close {
-    fn spec(&self) -> ToolSpec {
-        going_on(self.0, "Closes what a script has opened.", Class::Read)
+pub async fn read(ctx: ToolContext, args: Args) -> Answer {
+    let id = word(&args, "stream");
+    let reading = ctx.open.get::<Mutex<Reading>>(id)?;
+    let mut reading = reading.lock().await;
+    ctx.open.while_open(id, reading.receive()).await.transpose()?;
+    if reading.clean.is_empty() {
+        return Ok(Value::Null);
     }
+    let most = args.get("max_bytes").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+    let most = most.unwrap_or(LARGEST_PIECE).clamp(1, LARGEST_PIECE).min(reading.clean.len());
+    let piece: Vec<u8> = reading.clean.drain(..most).collect();
+    Ok(args::bytes(&piece))
+}
 
-    async fn prepare(&self, _: &ToolContext, _: &Map<String, Value>) -> Result<Prepared, ToolFailure> {
-        Ok(Prepared::Ready)
-    }
-
-    async fn perform(
-        &self,
-        ctx: &ToolContext,
-        args: &Map<String, Value>,
-        _: Prepared,
-    ) -> Result<ToolOutput, ToolFailure> {
-        let id = text(args, "stream").or_else(|| text(args, "handle")).unwrap_or_default();
-        Ok(Value::Bool(ctx.open.close(id)).into())
-    }
+pub async fn close(ctx: ToolContext, args: Args) -> Answer {
+    Ok(ctx.open.close(word(&args, "stream")).into())
 }

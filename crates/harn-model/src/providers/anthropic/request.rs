@@ -22,7 +22,7 @@ pub(super) fn body(request: &ModelRequest, target: &Target) -> Result<Value, Mod
     let mut system = system(&request.system, &notes);
     let mut tools = tools(request, target, &names);
     let mut turns = turns(rest, target, names.clone());
-    if target.capabilities.prompt_caching {
+    if target.capabilities.prompt_caching && !request.sampling.no_cache {
         mark_for_cache(&mut system, &mut tools, &mut turns);
     }
     if !system.is_empty() {

@@ -15,6 +15,8 @@ pub(super) struct Conversation<'a> {
     pub messages: &'a [ChatMessage],
     pub target: &'a Target,
     pub dialect: Dialect,
+    /// What may be cached is marked.
+    pub marks: bool,
     pub back: ReasoningBack,
     pub thinking: Thinking,
     /// A word at the end of the last message of the user.
@@ -57,7 +59,7 @@ pub(super) fn messages(conversation: &Conversation<'_>) -> Vec<Value> {
         });
     }
     flush(&mut shown, capabilities, &mut list);
-    if conversation.dialect == Dialect::OpenRouter && capabilities.prompt_caching {
+    if conversation.marks && capabilities.prompt_caching {
         mark_for_cache(&mut list);
     }
     list

@@ -106,11 +106,12 @@ pub struct Around {
 
 pub fn execute(program: &Arc<Program>, place: Place, limit: Duration, around: &Around) -> Result<Run> {
     let vm = Vm::new(Arc::clone(program), host::values(&place, &[]), Limits::default(), SEED);
-    let options = host::options(&place.project, &around.answers)?;
+    let configuration = host::Configuration::of(&place.project, None)?;
+    let options = configuration.options(&around.answers)?;
     // What a test wants of a host it pretends.
     let options = EngineOptions { host: None, ..options };
     let offline = around.is_offline.then(|| limits::offline(&options.calls.specs()));
-    let policy = host::policy(&place.project, offline)?;
+    let policy = configuration.policy(offline)?;
     let machine = Machine::new(options, policy)?.with_fixture(around.fixture.clone());
     let trace = Arc::new(Recorder::default());
     let witness = Arc::clone(&trace) as Arc<dyn Witness>;
@@ -194,6 +195,7 @@ fn failure_of(end: &End, program: &Program, limit: Duration) -> Option<String> {
             let shown = located(failure, &message, program).map(|diagnostic| diagnostic.text());
             Some(shown.unwrap_or_else(|| format!("error: {message}\n")))
         }
+        End::Stopped(failure) => Some(format!("error: {}\n", failure.message)),
         End::TimedOut => Some(format!("error: it took longer than {} ms\n", limit.as_millis())),
         End::Interrupted => Some("error: it was interrupted\n".to_owned()),
     }

@@ -20,7 +20,7 @@ pub use programs::conformance;
 
 pub fn test(args: &TestArgs) -> Result<ExitCode> {
     if args.watch {
-        return again::watch(&args.path(), || once(args));
+        return again::watch(&args.path(), None, || once(args));
     }
     once(args)
 }

@@ -114,6 +114,7 @@ impl Case {
         let result = match run.end {
             End::Failed(failure) => Err(failure.fault.to_string()),
             End::Exit(code) if code != 0 => Err(format!("exit({code})")),
+            End::Stopped(failure) => Err(failure.message),
             End::TimedOut => Err(format!("it took longer than {} ms", limit.as_millis())),
             _ => Ok(()),
         };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::stage::{Stage, calls, last, says, tools};
+use crate::kit::{Stage, calls, last, says, tools};
 
 const DATA: &str = "region,product,amount\nNorth,Tea,10\nSouth,Tea,20\nNorth,Milk,30\nWest,Milk,5.5\n";
 const FACTS: &str = "# Report on sales.csv\n\n4 rows\n\n\
@@ -30,7 +30,7 @@ const TABLE: &str =
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_model_chooses_sections_and_corrects_itself() {
-    let stage = Stage::new("data_report", turns()).await;
+    let stage = Stage::new("data_report.harn", &[], turns()).await;
     stage.write("sales.csv", DATA);
     let ran = stage.run(&["sales.csv", "report.md"]);
     assert_eq!((ran.out.as_str(), ran.code), ("report.md: 2 sections, done\n", Some(0)), "{ran:?}");
@@ -56,7 +56,7 @@ async fn the_model_chooses_sections_and_corrects_itself() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn when_the_money_is_gone_the_report_has_what_was_finished() {
-    let stage = Stage::new("data_report", turns()).await;
+    let stage = Stage::new("data_report.harn", &[], turns()).await;
     stage.write("sales.csv", DATA);
     // An answer costs 0.003 dollars, so that the third question is not asked.
     let ran = stage.run(&["sales.csv", "report.md", "0.005"]);

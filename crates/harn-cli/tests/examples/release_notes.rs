@@ -1,18 +1,22 @@
 //! Notes of a release: the model wraps its JSON in words, forgets one commit and invents another.
 
-use crate::stage::{Stage, last, says};
+use crate::kit::{Stage, last, ran, says};
 
 const ANSWER: &str = "Here are the notes you asked for!\n\n```json\n{\"summary\": \"Faster, and easier to leave.\", \
      \"entries\": [{\"section\": \"Added\", \"text\": \"You can export your data.\", \"commits\": [1, 3]}, \
      {\"section\": \"Speed\", \"text\": \"Lists load faster.\", \"commits\": [4, 9]}, \
      {\"section\": \"Fixed\", \"text\": \"Nothing.\", \"commits\": [12]}]}\n```\n\nTell me if you want another tone.";
 
+/// What git says in the folder.
+fn git(stage: &Stage, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+    let ran = ran(&stage.command("git", &[&identity[..], args].concat()).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    ran.out
+}
+
 fn repository(stage: &Stage) {
-    let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
-        let ran = stage.command("git", &[&identity[..], args].concat());
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-    };
+    let git = |args: &[&str]| git(stage, args);
     git(&["init", "-q"]);
     for subject in [
         "first",
@@ -31,7 +35,7 @@ fn repository(stage: &Stage) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn words_around_the_notes_and_forgotten_commits_do_no_harm() {
-    let stage = Stage::new("release_notes", vec![says(ANSWER)]).await;
+    let stage = Stage::new("release_notes.harn", &[], vec![says(ANSWER)]).await;
     repository(&stage);
     stage.write("CHANGELOG.md", "# Changelog\n\nAll that matters.\n\n## 1.0.0\n\nThe first one.\n");
     let ran = stage.run(&["1.1.0", "2026-03-01"]);
@@ -39,7 +43,7 @@ async fn words_around_the_notes_and_forgotten_commits_do_no_harm() {
         (ran.out.as_str(), ran.err.as_str(), ran.code),
         ("1.1.0: 4 commits in 3 entries\n1 that the model left out went to Other\n", "", Some(0)),
     );
-    let log = stage.command("git", &["log", "--reverse", "--format=%h", "v1.0.0..HEAD"]).out;
+    let log = git(&stage, &["log", "--reverse", "--format=%h", "v1.0.0..HEAD"]);
     let hash: Vec<&str> = log.lines().collect();
     let expected = format!(
         "# Changelog\n\nAll that matters.\n\n## 1.1.0 (2026-03-01)\n\nFaster, and easier to leave.\n\n### Added\n\n\
@@ -60,7 +64,7 @@ async fn words_around_the_notes_and_forgotten_commits_do_no_harm() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_does_not_fit_is_sent_back_once() {
     let right = "{\"summary\": \"One.\", \"entries\": []}";
-    let stage = Stage::new("release_notes", vec![says("{\"summary\": 5}"), says(right)]).await;
+    let stage = Stage::new("release_notes.harn", &[], vec![says("{\"summary\": 5}"), says(right)]).await;
     repository(&stage);
     let ran = stage.run(&["1.1.0"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -76,9 +80,9 @@ async fn an_answer_that_does_not_fit_is_sent_back_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_new_commits_nobody_is_asked() {
-    let stage = Stage::new("release_notes", vec![]).await;
+    let stage = Stage::new("release_notes.harn", &[], vec![]).await;
     repository(&stage);
-    stage.command("git", &["tag", "v1.1.0"]);
+    git(&stage, &["tag", "v1.1.0"]);
     let ran = stage.run(&["1.2.0"]);
     assert_eq!(
         (ran.out.as_str(), ran.code, stage.asked().len()),

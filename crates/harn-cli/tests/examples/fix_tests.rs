@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::stage::{Stage, calls, last, says, text, tools};
+use crate::kit::{Stage, calls, last, says, text, tools};
 
 const PROGRAM: &str = "add() { echo $(($1 - $2)); }\n";
 const TEST: &str = ". ./add.sh\ngot=$(add 2 3)\nif [ \"$got\" = 5 ]; then echo ok; else echo \"add 2 3 gave $got\"; exit 1; fi\n";
 
 async fn stage(turns: Vec<harn_testkit::providers::anthropic::Turn>) -> Stage {
-    let stage = Stage::new("fix_tests", turns).await;
+    let stage = Stage::new("fix_tests.harn", &[], turns).await;
     stage.write("add.sh", PROGRAM);
     stage.write("test.sh", TEST);
     stage

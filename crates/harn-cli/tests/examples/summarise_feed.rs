@@ -10,7 +10,7 @@ use harn_testkit::providers::anthropic::Turn;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::stage::{Stage, last, says, system};
+use crate::kit::{Stage, last, says, system};
 
 type Seen = Arc<Mutex<Vec<String>>>;
 
@@ -42,7 +42,8 @@ async fn what_cannot_be_read_is_told_and_the_rest_summed_up() {
     let (url, seen) = site().await;
     let busy = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
     let stage = Stage::new(
-        "summarise_feed",
+        "summarise_feed.harn",
+        &[],
         vec![says("It is about alpha."), Turn::Refuse(529, busy), says("Beta, alone.")],
     )
     .await;

@@ -2,131 +2,18 @@
 //! everything that may stand in the way of a call.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io;
-use std::path::PathBuf;
+mod kit;
+mod registered;
+mod search;
+mod streams;
+
 use std::sync::Arc;
 
-use harn_core::chat::ModelRef;
-use harn_core::run::{Budget, Limits, Shown, Trust};
-use harn_engine::EngineOptions;
-use harn_engine::calls::Place;
-use harn_engine::ephemeral::{self, Interrupts, Setup, Witness};
-use harn_engine::guard::GuardCommand;
-use harn_engine::script::{Ending, ScriptProgram};
-use harn_lang::bytecode::Source;
-use harn_lang::compile::{NoModules, Settings, compile};
-use harn_lang::vm::Vm;
-use harn_model::catalog::{Catalog, OverlayFile, OverlayKind};
-use harn_model::{
-    CatalogSource, MockFile, MockRecording, Model, Models, OfflineModel, Proxy, ScriptedModel,
-    TransportOptions,
-};
+use harn_core::run::Budget;
+use harn_model::{MockFile, MockRecording, Model, Models, OfflineModel, ScriptedModel};
 use harn_testkit::providers::{anthropic, openai_chat};
-use parking_lot::Mutex;
+use kit::{Stage, chat_at, claude_at, said};
 use serde_json::{Value, json};
-
-/// What a script printed.
-#[derive(Default)]
-struct Page(Mutex<String>);
-
-impl Witness for Page {
-    fn printed(&self, shown: &[Shown]) -> io::Result<()> {
-        shown.iter().for_each(|shown| self.0.lock().push_str(&shown.text));
-        Ok(())
-    }
-}
-
-/// How a script is run.
-struct Stage {
-    models: Models,
-    model: ModelRef,
-    budget: Budget,
-    variables: Vec<(String, String)>,
-}
-
-impl Stage {
-    fn with(models: Models) -> Self {
-        let model = OfflineModel.reference();
-        Self { models, model, budget: Budget::default(), variables: Vec::new() }
-    }
-
-    /// The lines that the script prints.
-    async fn play(self, code: &str) -> Vec<String> {
-        let source = Source { name: "test.harn".into(), text: code.into() };
-        let program = match compile(source, &NoModules, &Settings::default()) {
-            Ok(program) => program,
-            Err(problems) => panic!("{:?}", problems.all),
-        };
-        let vm = Vm::new(Arc::new(program), Vec::new(), harn_lang::vm::Limits::default(), 1);
-        let program = ScriptProgram::new(Arc::new(Mutex::new(vm)));
-        let ending = program.ending();
-        let guard = GuardCommand { program: PathBuf::from("/nowhere"), args: Vec::new() };
-        let options = EngineOptions::new(self.models, self.model, guard);
-        let page = Arc::new(Page::default());
-        let place = Place { variables: self.variables, ..Place::default() };
-        let setup = Setup {
-            policy: Arc::default(),
-            trust: Trust::Own,
-            limits: Limits { budget: self.budget, ..options.limits },
-            place: Arc::new(place),
-            witness: page.clone(),
-            interrupts: Arc::new(Interrupts::default()),
-            people: None,
-            fixture: None,
-        };
-        ephemeral::run(&options, setup, Box::new(program)).await.expect("the script ends");
-        if let Some(Ending::Failed(failure)) = &*ending.lock() {
-            page.0.lock().push_str(&failure.fault.to_string());
-        }
-        let printed = page.0.lock();
-        printed.lines().map(str::to_owned).collect()
-    }
-}
-
-fn keys(name: &str) -> Option<String> {
-    match name {
-        "CLAUDE_KEY" => Some(anthropic::KEY.into()),
-        "CHAT_KEY" => Some(openai_chat::KEY.into()),
-        _ => None,
-    }
-}
-
-/// The built-in catalog, with a provider of our own at this address.
-fn models_at(id: &str, wire: &str, key: &str, header: &str, url: &str) -> Models {
-    let text = format!(
-        r#"
-        [[providers]]
-        id = "{id}"
-        wire = "{wire}"
-        location = "local"
-        base_url = "{url}"
-        auth = {{ kind = "api_key", env = ["{key}"], header = "{header}" }}
-        default_model = "big"
-
-        [[models]]
-        provider = "{id}"
-        id = "big"
-        aliases = ["the-big-one"]
-        tools = true
-        context_window = 8000
-        input = ["text", "image", "document"]
-        prices = {{ input = 1_000_000, output = 2_000_000 }}
-        "#
-    );
-    let file = OverlayFile { kind: OverlayKind::Providers, path: "providers.toml", text: &text };
-    let catalog = Catalog::builtin().overlaid(&[file]).unwrap();
-    let options = TransportOptions { proxy: Proxy::None, ..TransportOptions::default() };
-    let source = CatalogSource::new(catalog, keys, options);
-    Models::new(vec![Arc::new(OfflineModel)]).with_source(Arc::new(source))
-}
-
-fn claude_at(url: &str) -> Models {
-    models_at("claude-like", "anthropic_messages", "CLAUDE_KEY", "x_api_key", url)
-}
-
-fn chat_at(url: &str) -> Models {
-    models_at("chat-like", "openai_chat", "CHAT_KEY", "bearer", url)
-}
 
 #[tokio::test]
 async fn a_conversation_with_blocks_tools_and_thoughts_passes_the_providers_checks() {
@@ -243,23 +130,18 @@ async fn a_conversation_with_blocks_tools_and_thoughts_passes_the_providers_chec
     );
 }
 
-fn said(text: &'static str) -> openai_chat::Turn {
-    openai_chat::Turn::Answer(openai_chat::Said { text, finish: "stop", ..openai_chat::Said::default() })
-}
-
 #[tokio::test]
-async fn what_is_said_about_chance_goes_along_and_the_pieces_come_back() {
+async fn what_is_said_about_chance_goes_along() {
     let fake = openai_chat::Fake::start(vec![said("Hello there, friend.")]).await;
     let code = r#"
         let answer = __llm({
             model: "chat-like:big", messages: [{role: "user", content: "hi"}], max_tokens: 50,
-            temperature: 0.25, top_p: 0.5, stop: ["A", "B"], seed: 7, stream: true,
+            temperature: 0.25, top_p: 0.5, stop: ["A", "B"], seed: 7,
         })
-        println(answer.pieces.join("|"))
         println(answer.text)
     "#;
     let printed = Stage::with(chat_at(&fake.url)).play(code).await;
-    assert_eq!(printed, ["Hello t|here, f|riend.", "Hello there, friend."]);
+    assert_eq!(printed, ["Hello there, friend."]);
     assert_eq!(
         fake.asked()[0].body,
         json!({
@@ -474,7 +356,7 @@ async fn the_catalog_answers_what_is_known_and_says_what_it_cannot_be_asked() {
 #[tokio::test]
 async fn a_check_asks_the_provider_and_says_what_is_wrong() {
     let code = r#"
-        println(__catalog_check("offline", nil).valid)
+        println(llm_healthcheck("offline").valid)
         println(__catalog_check("nobody", nil).message)
         println(__catalog_check("chat-like", nil).valid)
     "#;

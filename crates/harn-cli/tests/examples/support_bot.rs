@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, calls, last, says, system};
+use crate::kit::{Stage, calls, last, says, system};
 
 const DELIVERY: &str = "---\nname: delivery\ndescription: Where an order or parcel is and when it arrives\n\
                         allowed-tools: order_status, ask_colleague\n---\nA parcel takes three days. Never guess a date.\n";
 const REFUNDS: &str = "---\nname: refunds\ndescription: Money back, refund or return of goods\n---\nWithin 30 days, without a reason.\n";
 
 async fn stage(turns: Vec<harn_testkit::providers::anthropic::Turn>) -> Stage {
-    let stage = Stage::new("support_bot", turns).await;
+    let stage = Stage::new("support_bot.harn", &[], turns).await;
     stage.write(".harn/skills/delivery/SKILL.md", DELIVERY);
     stage.write(".harn/skills/refunds/SKILL.md", REFUNDS);
     stage
@@ -81,8 +81,8 @@ async fn people_answer_while_the_bot_is_not_running() {
         second.contains("## Active skill: refunds") && !second.contains("Never guess a date."),
         "{second}"
     );
-    assert_eq!(crate::stage::tools(&asked[0]), ["order_status", "ask_colleague", "load_skill"]);
-    assert!(crate::stage::tools(&asked[3]).contains(&"refund"));
+    assert_eq!(crate::kit::tools(&asked[0]), ["order_status", "ask_colleague", "load_skill"]);
+    assert!(crate::kit::tools(&asked[3]).contains(&"refund"));
     assert_eq!(last(&asked[2]), "Monday, we have called the driver.");
     assert!(last(&asked[4]).contains("cost 250"), "{}", last(&asked[4]));
     assert!(asked[3]["messages"].to_string().contains("arrives on Monday"));
