@@ -172,6 +172,18 @@ pub enum StopReason {
     Other(String),
 }
 
+impl StopReason {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::Refusal => "refusal",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 /// A whole answer, assembled from its stream. Thinking is kept for the provider and never shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelAnswer {

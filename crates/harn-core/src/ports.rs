@@ -297,13 +297,14 @@ impl Located {
     /// The fact that somebody reads this.
     pub fn read(&self) -> PathFact {
         let leads = self.workspace_path.as_ref().or(self.host_path.as_ref());
-        PathFact {
-            asked: leads.cloned().unwrap_or_default(),
-            access: Access::Read,
-            workspace_path: self.workspace_path.clone(),
-            host_path: self.host_path.clone(),
-            through_link: self.through_link,
-        }
+        let asked = leads.cloned().unwrap_or_default();
+        self.clone().named(asked, Access::Read)
+    }
+
+    /// The fact that a call names this so.
+    pub fn named(self, asked: String, access: Access) -> PathFact {
+        let Self { workspace_path, host_path, through_link } = self;
+        PathFact { asked, access, workspace_path, host_path, through_link }
     }
 }
 

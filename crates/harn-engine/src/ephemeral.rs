@@ -9,7 +9,7 @@ use bytes::Bytes;
 use harn_core::chat::ModelRef;
 use harn_core::decision::{EffectKind, PathFact};
 use harn_core::errand::{Errand, Query};
-use harn_core::ports::{Located, RunError, RunExit, RunPort, Signal, WorkspaceFiles};
+use harn_core::ports::{Located, RunError, RunExit, RunPort, Signal};
 use harn_core::price::Prices;
 use harn_core::route::ChosenBy;
 use harn_core::run::{
@@ -18,7 +18,7 @@ use harn_core::run::{
 };
 use harn_core::tool::{OwnTool, ToolCall, ToolSpec};
 use harn_core::{Artifact, ArtifactId, AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
-use harn_policy::{ApprovalPolicy, Policy, Subject, mentions};
+use harn_policy::{ApprovalPolicy, Policy, Subject, located};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
@@ -270,17 +270,7 @@ impl Ephemeral {
 
     fn located(&self, spec: &ToolSpec, args: &Map<String, Value>) -> Vec<PathFact> {
         let Some(root) = self.setup.place.root.to_str() else { return Vec::new() };
-        let fact = |(asked, access): (String, _)| {
-            let found = ConfinedFiles.locate(root, &asked);
-            PathFact {
-                asked,
-                access,
-                workspace_path: found.workspace_path,
-                host_path: found.host_path,
-                through_link: found.through_link,
-            }
-        };
-        mentions(spec, args).into_iter().map(fact).collect()
+        located(&ConfinedFiles, root, spec, args)
     }
 
     /// An effect that is nothing but a decision.

@@ -14,7 +14,7 @@ use harn_core::{Decision, EffectKind, Result, Task, Timestamp, Verdict};
 use harn_log::{DocQuery, View};
 use harn_policy::{
     ApprovalPolicy, Layer, Nameable, PermissionPolicy, PermissionsFile, Policy, RememberRule, Subject,
-    mentions,
+    located,
 };
 use parking_lot::RwLock;
 use serde_json::{Map, Value};
@@ -172,7 +172,7 @@ impl Law {
     ) -> Vec<PathFact> {
         let specs = self.specs(effect);
         match specs.iter().find(|spec| spec.name == call.name) {
-            Some(spec) => located(files, root, spec, call),
+            Some(spec) => root.map(|root| located(files, root, spec, &call.args)).unwrap_or_default(),
             None => Vec::new(),
         }
     }
@@ -192,26 +192,6 @@ fn ununderstood(decision: Decision, why: &str) -> Decision {
     };
     let reason = format!("What narrows this run is not understood: {why}.");
     Decision { action: Verdict::Deny, reason, matched_rule: rule, ..decision }
-}
-
-fn located(
-    files: &dyn WorkspaceFiles,
-    root: Option<&str>,
-    spec: &ToolSpec,
-    call: &ToolCall,
-) -> Vec<PathFact> {
-    let Some(root) = root else { return Vec::new() };
-    let fact = |(asked, access): (String, _)| {
-        let found = files.locate(root, &asked);
-        PathFact {
-            asked,
-            access,
-            workspace_path: found.workspace_path,
-            host_path: found.host_path,
-            through_link: found.through_link,
-        }
-    };
-    mentions(spec, &call.args).into_iter().map(fact).collect()
 }
 
 /// The rules of the file, of the policy document and of remembered answers, in one list.
@@ -248,7 +228,10 @@ impl Harness {
     /// The same for a tool that a script describes itself.
     pub(crate) async fn locate_own(&self, root: Option<String>, tool: OwnTool) -> Result<Vec<PathFact>> {
         let files = Arc::clone(&self.files);
-        crate::blocking(move || Ok(located(&*files, root.as_deref(), &tool.spec, &tool.call))).await
+        crate::blocking(move || {
+            Ok(root.map(|root| located(&*files, &root, &tool.spec, &tool.call.args)).unwrap_or_default())
+        })
+        .await
     }
 }
 

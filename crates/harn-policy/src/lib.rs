@@ -45,4 +45,4 @@ pub use quorum::{Resolution, Vote, resolve};
 pub use redact::{redact, redact_value};
 pub use remember::{RememberAction, RememberClass, RememberRule, RememberScope, Remembered, remember_for};
 pub use rule::{Layer, Match, Patterns, PolicyError, Rule, RuleTest};
-pub use subject::{Subject, mentions};
+pub use subject::{Subject, located, mentions};

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use harn_core::chat::ModelRef;
 use harn_core::decision::{Access, PathFact, Trust};
+use harn_core::ports::WorkspaceFiles;
 use harn_core::tool::{SideEffect, ToolKind, ToolSpec};
 use harn_core::{AutonomyTier, EffectKind, Timestamp};
 use serde_json::{Map, Value};
@@ -64,6 +65,17 @@ pub fn mentions(spec: &ToolSpec, args: &Map<String, Value>) -> Vec<(String, Acce
         found.extend(named.filter(|mentioned| seen.insert(mentioned.clone())));
     }
     found
+}
+
+/// Where these lead. Looks at the file system.
+pub fn located(
+    files: &dyn WorkspaceFiles,
+    root: &str,
+    spec: &ToolSpec,
+    args: &Map<String, Value>,
+) -> Vec<PathFact> {
+    let fact = |(asked, access): (String, _)| files.locate(root, &asked).named(asked, access);
+    mentions(spec, args).into_iter().map(fact).collect()
 }
 
 /// Arguments that are paths; a list of paths is each of them.

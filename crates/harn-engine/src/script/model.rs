@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use harn_core::chat::{
-    ModelAnswer, ModelRef, ModelRequest, OutputSchema, Sampling, SearchVariant, StopReason, Thinking,
-    ToolChoice, ToolSearch, Usage,
+    ModelAnswer, ModelRef, ModelRequest, OutputSchema, Sampling, SearchVariant, Thinking, ToolChoice,
+    ToolSearch, Usage,
 };
 use harn_core::run::Completion;
 use harn_core::tool::{Annotations, Class, SideEffect, ToolSpec};
@@ -185,7 +185,7 @@ pub fn answer(answer: &ModelAnswer) -> Value {
         ("text", answer.text.as_str().into()),
         ("tool_calls", answer.tool_calls.iter().map(call).collect()),
         ("thinking", thought(answer).into()),
-        ("stop_reason", stop_word(&answer.stop).into()),
+        ("stop_reason", answer.stop.as_str().into()),
         ("model", by.map(|by| by.model.model.as_str()).into()),
         ("provider", by.map(|by| by.model.provider.as_str()).into()),
         ("input_tokens", answer.usage.input_tokens.into()),
@@ -212,16 +212,6 @@ fn thought(answer: &ModelAnswer) -> Option<String> {
     }
     let told: Vec<&str> = answer.thoughts.iter().map(|thought| thought.text.as_str()).collect();
     Some(told.join("\n").trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-fn stop_word(stop: &StopReason) -> &str {
-    match stop {
-        StopReason::EndTurn => "end_turn",
-        StopReason::ToolUse => "tool_use",
-        StopReason::MaxTokens => "max_tokens",
-        StopReason::Refusal => "refusal",
-        StopReason::Other(word) => word,
-    }
 }
 
 /// The word of the language for a failure of a model.

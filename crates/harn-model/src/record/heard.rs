@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::{FutureExt, stream};
-use harn_core::chat::{ChatMessage, ModelAnswer, StopReason};
+use harn_core::chat::{ChatMessage, ModelAnswer};
 use serde_json::{Map, Value, json};
 
 use crate::scripted::{first_text, turn};
@@ -92,18 +92,8 @@ fn answer_fields(answer: ModelAnswer, pieces: usize) -> Value {
     add("tool_calls", json!(answer.tool_calls), !answer.tool_calls.is_empty());
     add("partial_calls", json!(answer.partial_calls), !answer.partial_calls.is_empty());
     add("usage", json!(answer.usage), true);
-    add("stop", json!(stop_word(&answer.stop)), true);
+    add("stop", json!(answer.stop.as_str()), true);
     Value::Object(fields)
-}
-
-fn stop_word(stop: &StopReason) -> &str {
-    match stop {
-        StopReason::EndTurn => "end_turn",
-        StopReason::ToolUse => "tool_use",
-        StopReason::MaxTokens => "max_tokens",
-        StopReason::Refusal => "refusal",
-        StopReason::Other(word) => word,
-    }
 }
 
 /// How the text begins, up to the first secret in it: played back, a conversation has to begin with these very words.
