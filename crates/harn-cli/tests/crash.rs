@@ -132,16 +132,20 @@ async fn until<T>(
     }
 }
 
-/// One life: opens the harness, stopping its log at the given flush, and lets the client work.
-fn life(folder: &Path, client: &mut Client, stop_at: Option<(FlushPoint, u64)>) -> End {
+/// One life: opens the harness, stopping its log at the flush that `strikes` names, and lets the client work.
+fn life(
+    folder: &Path,
+    client: &mut Client,
+    strikes: impl Fn(FlushPoint, u64) -> bool + Send + Sync + 'static,
+) -> End {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (stopped, stop) = watch::channel(false);
     let fault = move |point: FlushPoint, n: u64| {
-        let strikes = stop_at == Some((point, n));
-        if strikes {
+        let struck = strikes(point, n);
+        if struck {
             stopped.send_replace(true);
         }
-        strikes
+        struck
     };
     let options = Options { fault: Some(Arc::new(fault)), ..Options::default() };
     let end = runtime.block_on(async {
@@ -198,20 +202,23 @@ fn story(folder: &Path, client: &Client) -> Story {
     Story { tasks, transcript, out, ran, never: work.join("never.log").exists() }
 }
 
-#[test]
-fn a_run_stopped_at_every_commit_ends_as_one_left_alone() {
+fn left_alone() -> Story {
     let folder = tempfile::tempdir().unwrap();
     prepare(folder.path());
     let mut client = Client::default();
-    let end = life(folder.path(), &mut client, None);
-    assert_eq!(end, End::Finished);
-    let alone = story(folder.path(), &client);
+    assert_eq!(life(folder.path(), &mut client, |_, _| false), End::Finished);
+    story(folder.path(), &client)
+}
+
+#[test]
+fn a_run_stopped_at_every_commit_ends_as_one_left_alone() {
+    let alone = left_alone();
     assert_eq!(alone.tasks, [(TaskStatus::Completed, true), (TaskStatus::Canceled, true)]);
     assert_eq!((alone.out.as_deref(), alone.ran, alone.never), (Some("as rewritten"), 1, false));
     let shown: Vec<String> = alone.transcript.iter().map(|line| without_sandbox(line)).collect();
     insta::assert_json_snapshot!("transcript_left_alone", shown);
 
-    let mut interrupted = 0;
+    let (mut lives, mut interrupted) = (0, 0);
     // How many flushes a life has depends on how commits happen to share them: until one is not stopped any more.
     for n in 1.. {
         let mut is_stopped = false;
@@ -219,20 +226,38 @@ fn a_run_stopped_at_every_commit_ends_as_one_left_alone() {
             let folder = tempfile::tempdir().unwrap();
             prepare(folder.path());
             let mut client = Client::default();
-            let first = life(folder.path(), &mut client, Some((point, n)));
+            let first = life(folder.path(), &mut client, move |at, flush| (at, flush) == (point, n));
             if first == End::Stopped {
                 is_stopped = true;
-                let second = life(folder.path(), &mut client, None);
+                let second = life(folder.path(), &mut client, |_, _| false);
                 assert_eq!(second, End::Finished, "after a stop {point:?} flush {n}");
             }
+            lives += 1;
             interrupted += compare(&alone, &story(folder.path(), &client), &format!("{point:?} flush {n}"));
         }
         if !is_stopped {
             break;
         }
     }
-    // Between `begun` and `completed` of the command nobody can know; everywhere else the stop leaves no trace.
-    assert!((1..=4).contains(&interrupted), "{interrupted} lives saw an interruption");
+    // Between `begun` and `completed` of the command nobody can know; everywhere else the stop leaves no trace. Which
+    // flush carries the two differs from life to life, so the sweep may even miss them: the test below does not.
+    assert!(interrupted * 4 <= lives, "{interrupted} of {lives} lives saw an interruption");
+}
+
+#[test]
+fn a_command_that_ran_but_was_not_written_down_is_interrupted_and_does_not_run_again() {
+    let alone = left_alone();
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path());
+    let log = folder.path().join("work/ran.log");
+    let has_run = move || std::fs::read_to_string(&log).is_ok_and(|text| text.ends_with('\n'));
+    let mut client = Client::default();
+    let first = life(folder.path(), &mut client, move |at, _| at == FlushPoint::Before && has_run());
+    assert_eq!(first, End::Stopped);
+    assert_eq!(life(folder.path(), &mut client, |_, _| false), End::Finished);
+    let story = story(folder.path(), &client);
+    assert_eq!(story.ran, 1);
+    assert_eq!(compare(&alone, &story, "before the command's result"), 1);
 }
 
 /// What a machine's kernel can enforce is no part of the story.
