@@ -27,7 +27,8 @@ pub enum RunError {
     Unavailable(Error),
 }
 
-/// A run's only way to write. Implemented by the harness, one per run.
+/// A run's only way to write. Implemented by the harness, one per run; what has a body here is what holds where
+/// nothing is kept.
 #[async_trait]
 pub trait RunPort: Send + Sync {
     async fn load(&self) -> Result<RunRecord, RunError>;
@@ -40,24 +41,34 @@ pub trait RunPort: Send + Sync {
         true
     }
     /// Keeps content under its hash, durably, before a commit refers to it.
-    async fn keep(&self, blobs: Vec<bytes::Bytes>) -> Result<(), RunError>;
+    async fn keep(&self, _blobs: Vec<bytes::Bytes>) -> Result<(), RunError> {
+        Ok(())
+    }
     /// What is known of an artifact, if the run may see it: one of its workspace, and an internal one only of its
     /// own session.
-    async fn artifact_record(&self, id: &ArtifactId) -> Result<Option<Artifact>, RunError>;
+    async fn artifact_record(&self, _id: &ArtifactId) -> Result<Option<Artifact>, RunError> {
+        Ok(None)
+    }
     /// The content of such an artifact; none as well where nothing was uploaded. It can be large: look at the record
     /// first.
-    async fn artifact(&self, id: &ArtifactId) -> Result<Option<bytes::Bytes>, RunError>;
+    async fn artifact(&self, _id: &ArtifactId) -> Result<Option<bytes::Bytes>, RunError> {
+        Ok(None)
+    }
     /// What policy says to a tool or call that comes upon a path, for those that look at many.
     fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict;
     /// Whether a `TakeInbox` at this seam would deliver anything now.
-    async fn inbox_waiting(&self, seam: Seam) -> Result<bool, RunError>;
+    async fn inbox_waiting(&self, _seam: Seam) -> Result<bool, RunError> {
+        Ok(false)
+    }
     /// How long a run that waits only for people, or for a time that is far away, stays in memory: whoever answers at
     /// once spares it the way through its journal.
     fn lingers(&self) -> Duration {
         Duration::ZERO
     }
     /// Answers to this run's requests that came after the journal was loaded and after the last call, in order.
-    async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError>;
+    async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {
+        Ok(Vec::new())
+    }
     /// Answers what waits for somebody, where nothing waits durably.
     async fn answer_here(&self, _key: &EffectKey, _request: &Request) -> Completion {
         std::future::pending().await

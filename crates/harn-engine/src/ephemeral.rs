@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use harn_core::chat::ModelRef;
 use harn_core::decision::{EffectKind, PathFact};
 use harn_core::errand::{Errand, Query};
@@ -14,10 +13,10 @@ use harn_core::price::Prices;
 use harn_core::route::ChosenBy;
 use harn_core::run::{
     Answer, Budget, Completion, Decision, EffectKey, Entry, Limits, Manifest, Program, Reply, Request,
-    RunEnd, RunRecord, Seam, Shown, Spend, Trust, Verdict,
+    RunEnd, RunRecord, Shown, Spend, Trust, Verdict,
 };
 use harn_core::tool::{OwnTool, ToolCall, ToolSpec};
-use harn_core::{Artifact, ArtifactId, AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
+use harn_core::{AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
 use harn_policy::{ApprovalPolicy, Policy, Subject, located};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -405,27 +404,11 @@ impl RunPort for Ephemeral {
         false
     }
 
-    async fn keep(&self, _: Vec<Bytes>) -> Result<(), RunError> {
-        Ok(())
-    }
-
-    async fn artifact_record(&self, _: &ArtifactId) -> Result<Option<Artifact>, RunError> {
-        Ok(None)
-    }
-
-    async fn artifact(&self, _: &ArtifactId) -> Result<Option<Bytes>, RunError> {
-        Ok(None)
-    }
-
     fn verdict(&self, effect: EffectKind, name: &str, at: &Located) -> Verdict {
         let fact = at.read();
         let args = Map::from_iter([("path".to_owned(), fact.asked.as_str().into())]);
         let spec = self.spec_of(effect, name);
         self.setup.policy.verdict(&self.subject(effect, name, spec, (&args, &[fact])))
-    }
-
-    async fn inbox_waiting(&self, _: Seam) -> Result<bool, RunError> {
-        Ok(false)
     }
 
     async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {

@@ -7,14 +7,12 @@ use serde_json::{Map, Value as Json, json};
 use crate::builtins::schema::{self, Defaults};
 use crate::builtins::{Cx, Meter, Rng};
 use crate::bytecode::Source;
-use crate::compile::{Loader, Wanted, WantedField, constant};
+use crate::compile::{Loader, MAX_DEPTH, Named, Wanted, constant};
 use crate::modules::{Module, Modules};
 use crate::problem::Problems;
 use crate::syntax::ast::*;
 use crate::value::Value;
 
-/// Types that refer to each other are followed so far.
-const MAX_DEPTH: usize = 32;
 /// What looking at arguments may take.
 const MEMORY: u64 = 64 << 20;
 /// Parameters of pipelines that the host fills in by itself.
@@ -90,7 +88,7 @@ pub(crate) fn returned(modules: &[Module], pipeline: Option<&str>) -> Option<Wan
     };
     let (pipeline, is_public) = chosen?;
     let ty = pipeline.returns.as_ref().filter(|_| *is_public)?;
-    Some(Types::of(modules).wanted(ty, 0))
+    Some(Types::of(modules).wanted(ty))
 }
 
 /// The type aliases that a script can name: its own, and those of what it imports.
@@ -137,7 +135,7 @@ impl<'a> Types<'a> {
             input_schema: json!({ "type": "object", "properties": properties, "required": required,
                                   "additionalProperties": false }),
             output_schema: returns.as_ref().map_or(Json::Null, |ty| self.schema(ty, 0)),
-            returns: returns.as_ref().map(|ty| self.wanted(ty, 0)),
+            returns: returns.as_ref().map(|ty| self.wanted(ty)),
             is_deprecated: decl.attributes.iter().any(|attribute| &*attribute.name.name == "deprecated"),
             params,
         })
@@ -195,39 +193,11 @@ impl<'a> Types<'a> {
         }
     }
 
-    fn wanted(&self, ty: &Type, depth: usize) -> Wanted {
-        if depth > MAX_DEPTH {
-            return Wanted::Any;
-        }
-        let deeper = |ty: &Type| self.wanted(ty, depth + 1);
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => Wanted::List(Box::new(deeper(item))),
-                ("dict", [_, value]) => Wanted::Dict(Box::new(deeper(value))),
-                ("int" | "float" | "string" | "bool" | "list" | "dict" | "set" | "nil" | "bytes", []) => {
-                    Wanted::Kind(name.clone())
-                }
-                (_, []) => self.aliases.get(name).map_or(Wanted::Any, |alias| deeper(&alias.ty)),
-                _ => Wanted::Any,
-            },
-            TypeKind::List(item) => Wanted::List(Box::new(deeper(item))),
-            TypeKind::Shape(fields) => Wanted::Shape(
-                (fields.iter())
-                    .map(|field| WantedField {
-                        name: field.name.name.clone(),
-                        optional: field.optional,
-                        wanted: deeper(&field.ty),
-                    })
-                    .collect(),
-            ),
-            TypeKind::Union(members) => {
-                let members: Vec<Wanted> = members.iter().map(deeper).collect();
-                if members.contains(&Wanted::Any) { Wanted::Any } else { Wanted::Union(members) }
-            }
-            TypeKind::Function { .. } => Wanted::Any,
-            TypeKind::Str(text) => Wanted::Str(text.clone()),
-            TypeKind::Int(number) => Wanted::Int(*number),
-        }
+    fn wanted(&self, ty: &Type) -> Wanted {
+        Wanted::of(ty, &|name| match self.aliases.get(name) {
+            Some(alias) => Named::Alias(&alias.ty),
+            None => Named::Is(Wanted::Any),
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use files::restrict_files;
 pub(crate) use namespaces::{Ids, Rooms, View, arrange, enter};
-pub(crate) use paths::Lists;
+pub(crate) use paths::{Lists, TOOL_FOLDERS};
 pub use probe::{Probe, probe};
 pub(crate) use syscalls::restrict_syscalls;
 

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use crate::guard::{Caps, GIVEN, GuardCommand, Network, PATIENCE, Report, sandbox_options};
+use crate::sandbox::TOOL_FOLDERS;
 
-/// What a command sees of our environment: what programs need to be found and to work, and no secrets.
-const PASSED_ON: [&str; 24] = [
+/// What a command sees of our environment beside where tools are: what programs need to work, and no secrets.
+const PASSED_ON: [&str; 12] = [
     "PATH",
     "HOME",
     "USER",
@@ -34,18 +35,6 @@ const PASSED_ON: [&str; 24] = [
     "LC_CTYPE",
     "TZ",
     "TMPDIR",
-    "CARGO_HOME",
-    "CONDA_PREFIX",
-    "GOMODCACHE",
-    "GOPATH",
-    "GOROOT",
-    "JAVA_HOME",
-    "NVM_DIR",
-    "PYENV_ROOT",
-    "RBENV_ROOT",
-    "RUSTUP_HOME",
-    "VIRTUAL_ENV",
-    "VOLTA_HOME",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
@@ -214,14 +203,18 @@ impl Running {
 
 /// Whether commands see this variable of ours.
 pub(crate) fn is_passed_on(variable: &str) -> bool {
-    PASSED_ON.contains(&variable)
+    passed_on().any(|name| name == variable)
+}
+
+fn passed_on() -> impl Iterator<Item = &'static str> {
+    PASSED_ON.into_iter().chain(TOOL_FOLDERS)
 }
 
 fn environment(network: Network) -> impl Iterator<Item = (&'static str, OsString)> {
     let with_network = WITH_NETWORK.iter().filter(move |_| network == Network::Open);
-    let passed_on =
-        PASSED_ON.iter().chain(with_network).filter_map(|name| Some((*name, std::env::var_os(name)?)));
-    passed_on.chain(SET.iter().map(|(name, value)| (*name, OsString::from(value))))
+    let ours =
+        passed_on().chain(with_network.copied()).filter_map(|name| Some((name, std::env::var_os(name)?)));
+    ours.chain(SET.iter().map(|(name, value)| (*name, OsString::from(value))))
 }
 
 /// Variables for the command alone: under these names they mean nothing to the guardian.

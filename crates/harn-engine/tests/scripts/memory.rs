@@ -5,17 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use harn_core::chat::ModelRef;
 use harn_core::decision::EffectKind;
 use harn_core::ports::{Located, RunError, RunPort, Signal};
 use harn_core::route::ChosenBy;
 use harn_core::run::{
-    Answer, Budget, Completed, Completion, Decision, EffectKey, Entry, JournalEntry, Limits, Manifest, Reply,
-    RunEnd, RunRecord, ScriptImage, Seam, Trust, Verdict,
+    Budget, Completed, Completion, Decision, Entry, JournalEntry, Limits, Manifest, Reply, RunEnd, RunRecord,
+    ScriptImage, Trust, Verdict,
 };
 use harn_core::tool::{Class, SideEffect, ToolCall, ToolOutcome};
-use harn_core::{Artifact, ArtifactId, AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
+use harn_core::{AutonomyTier, Clock, Error, SessionId, SystemClock, TaskId};
 use harn_engine::calls::Simple;
 use harn_engine::guard::GuardCommand;
 use harn_engine::tools::{Registry, Tool, ToolFailure};
@@ -284,28 +283,8 @@ impl RunPort for Memory {
         Ok(decide(self.rule, effect, &call.name, &call.args))
     }
 
-    async fn keep(&self, _: Vec<Bytes>) -> Result<(), RunError> {
-        Ok(())
-    }
-
-    async fn artifact_record(&self, _: &ArtifactId) -> Result<Option<Artifact>, RunError> {
-        Ok(None)
-    }
-
-    async fn artifact(&self, _: &ArtifactId) -> Result<Option<Bytes>, RunError> {
-        Ok(None)
-    }
-
     fn verdict(&self, _: EffectKind, _: &str, _: &Located) -> Verdict {
         Verdict::Allow
-    }
-
-    async fn inbox_waiting(&self, _: Seam) -> Result<bool, RunError> {
-        Ok(false)
-    }
-
-    async fn answers(&self) -> Result<Vec<(EffectKey, Answer)>, RunError> {
-        Ok(Vec::new())
     }
 
     async fn signal(&self) -> Signal {

@@ -34,13 +34,66 @@ pub struct WantedField {
     pub wanted: Wanted,
 }
 
+/// How deep a type is looked into: aliases may name each other in a circle.
+pub(crate) const MAX_DEPTH: usize = 32;
+
 const KINDS: [&str; 10] =
     ["int", "float", "string", "bool", "list", "dict", "set", "nil", "closure", "bytes"];
+
+/// What a name in a type stands for.
+pub(crate) enum Named<'a> {
+    Alias(&'a Type),
+    Is(Wanted),
+}
+
+impl Wanted {
+    /// What of a type can be checked; `named` knows the names that are not kinds of values.
+    pub(crate) fn of<'a>(ty: &Type, named: &dyn Fn(&Name) -> Named<'a>) -> Self {
+        Self::nested(ty, named, 0)
+    }
+
+    fn nested<'a>(ty: &Type, named: &dyn Fn(&Name) -> Named<'a>, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::Any;
+        }
+        let deeper = |ty: &Type| Self::nested(ty, named, depth + 1);
+        match &ty.kind {
+            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
+                ("list", [item]) => Self::List(Box::new(deeper(item))),
+                ("dict", [_, value]) => Self::Dict(Box::new(deeper(value))),
+                (kind, []) if KINDS.contains(&kind) => Self::Kind(name.clone()),
+                (_, []) => match named(name) {
+                    Named::Alias(ty) => deeper(ty),
+                    Named::Is(wanted) => wanted,
+                },
+                _ => Self::Any,
+            },
+            TypeKind::List(item) => Self::List(Box::new(deeper(item))),
+            TypeKind::Shape(fields) => Self::Shape(
+                fields
+                    .iter()
+                    .map(|field| WantedField {
+                        name: field.name.name.clone(),
+                        optional: field.optional,
+                        wanted: deeper(&field.ty),
+                    })
+                    .collect(),
+            ),
+            TypeKind::Union(members) => {
+                let members: Vec<Self> = members.iter().map(deeper).collect();
+                if members.contains(&Self::Any) { Self::Any } else { Self::Union(members) }
+            }
+            TypeKind::Function { .. } => Self::Kind("closure".into()),
+            TypeKind::Str(text) => Self::Str(text.clone()),
+            TypeKind::Int(value) => Self::Int(*value),
+        }
+    }
+}
 
 impl<'a> Compiler<'a> {
     /// The number of a check, if there is anything to check.
     pub(crate) fn param_check(&mut self, param: &Name, ty: &Type) -> Option<u16> {
-        let wanted = self.wanted(ty, 0);
+        let wanted = Wanted::of(ty, &|name| self.named(name));
         if wanted == Wanted::Any {
             return None;
         }
@@ -53,42 +106,16 @@ impl<'a> Compiler<'a> {
         params.any(|param| param.name.name == *name)
     }
 
-    fn wanted(&self, ty: &Type, depth: usize) -> Wanted {
-        if depth > 32 {
-            return Wanted::Any;
+    fn named(&self, name: &Name) -> Named<'_> {
+        if self.is_type_param(name) {
+            return Named::Is(Wanted::Any);
         }
-        let deeper = |ty: &Type| self.wanted(ty, depth + 1);
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => Wanted::List(Box::new(deeper(item))),
-                ("dict", [_, value]) => Wanted::Dict(Box::new(deeper(value))),
-                (_, []) if self.is_type_param(name) => Wanted::Any,
-                (kind, []) if KINDS.contains(&kind) => Wanted::Kind(name.clone()),
-                (_, []) if self.interfaces.contains_key(name) => Wanted::Interface(name.clone()),
-                (_, []) => match self.aliases.get(name) {
-                    Some(alias) if alias.type_params.is_empty() => self.wanted(&alias.ty, depth + 1),
-                    _ => Wanted::Any,
-                },
-                _ => Wanted::Any,
-            },
-            TypeKind::List(item) => Wanted::List(Box::new(deeper(item))),
-            TypeKind::Shape(fields) => Wanted::Shape(
-                fields
-                    .iter()
-                    .map(|field| WantedField {
-                        name: field.name.name.clone(),
-                        optional: field.optional,
-                        wanted: deeper(&field.ty),
-                    })
-                    .collect(),
-            ),
-            TypeKind::Union(members) => {
-                let members: Vec<Wanted> = members.iter().map(deeper).collect();
-                if members.contains(&Wanted::Any) { Wanted::Any } else { Wanted::Union(members) }
-            }
-            TypeKind::Function { .. } => Wanted::Kind("closure".into()),
-            TypeKind::Str(text) => Wanted::Str(text.clone()),
-            TypeKind::Int(value) => Wanted::Int(*value),
+        if self.interfaces.contains_key(name) {
+            return Named::Is(Wanted::Interface(name.clone()));
+        }
+        match self.aliases.get(name) {
+            Some(alias) if alias.type_params.is_empty() => Named::Alias(&alias.ty),
+            _ => Named::Is(Wanted::Any),
         }
     }
 
@@ -102,7 +129,7 @@ impl<'a> Compiler<'a> {
 
     fn schema(&self, ty: &Type, depth: usize) -> Value {
         let kind = |name: &str| Value::record([("type", name.into())]);
-        if depth > 32 {
+        if depth > MAX_DEPTH {
             return Value::dict(Dict::new());
         }
         match &ty.kind {
@@ -195,7 +222,7 @@ impl<'a> Compiler<'a> {
 
     fn json_schema(&self, ty: &Type, depth: usize) -> Dict {
         let one = |name: &str| Dict::from_iter([(text("type"), name.into())]);
-        if depth > 32 {
+        if depth > MAX_DEPTH {
             return one("any");
         }
         let deeper = |ty: &Type| Value::dict(self.json_schema(ty, depth + 1));

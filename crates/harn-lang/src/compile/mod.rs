@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use crate::modules::{Loader, NoModules, PRELUDE};
-pub(crate) use check::constant;
+pub(crate) use check::{MAX_DEPTH, Named, constant};
 pub use check::{ParamCheck, Wanted, WantedField};
 pub use module::{Settings, UnknownCalls, check, compile, skipped};
 pub use session::{Session, Step};
