@@ -1,7 +1,7 @@
 //! Which model a call means, what it costs, and whether models may be called at all.
 
 use harn_core::Failure;
-use harn_core::chat::{ModelRef, ModelRequest};
+use harn_core::chat::{ModelRef, ModelRequest, Thinking};
 use harn_core::price::Prices;
 use harn_core::run::{Request, Trust};
 
@@ -40,6 +40,10 @@ impl Driver<'_> {
             Some(model) => model,
             None => self.meant(&call.model).map_err(|why| Failure::new("not_found", why))?,
         };
+        // What the session has chosen counts where the call says nothing.
+        if call.thinking == Thinking::Auto {
+            call.thinking = self.manifest.thinking;
+        }
         if call.max_output_tokens == 0 {
             call.max_output_tokens =
                 self.options.route(&self.ctx.models, call.model.clone()).max_output_tokens;

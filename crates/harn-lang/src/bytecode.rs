@@ -472,6 +472,12 @@ pub enum Op {
     /// Runs the block at `to` when the function ends, however it ends.
     Defer {
         to: u32,
+        /// The first register above its variables.
+        low: Reg,
+    },
+    /// A round of a loop ends whose variables are those from this register on: blocks that were deferred in it keep them.
+    KeepDeferred {
+        from: Reg,
     },
     /// The end of a deferred block.
     EndDefer,

@@ -78,25 +78,6 @@ fn without_mocks_the_host_is_asked() {
 }
 
 #[test]
-fn a_choice_of_the_session_counts_where_a_call_says_nothing() {
-    let program = "__set_state(\"llm pins\", {model: \"pinned\", provider: \"p\", thinking: \"high\"})
-llm_call(\"a\")
-llm_call(\"b\", nil, {model: \"own\", thinking: \"off\"})
-__set_state(\"llm pins\", {model: \"@inherit\", thinking: \"\"})
-llm_call(\"c\")";
-    let ran = run(program, |_| said("-"));
-    let of = |text: &str, more: &str, end: &str| {
-        format!("__llm {{messages: [{{content: {text}, role: user}}]{more}{end}, tools: []}}")
-    };
-    let expected = [
-        of("a", ", model: pinned, provider: p", ", thinking: high"),
-        of("b", ", model: own", ", thinking: off"),
-        of("c", "", ""),
-    ];
-    assert_eq!(ran.asked, expected);
-}
-
-#[test]
 fn errors_of_the_host_that_may_pass_are_tried_again() {
     let mut failures = vec![
         Fault::Categorised { category: "network", message: "gone".into() },
@@ -171,7 +152,6 @@ println(provider_capabilities(\"p\", \"small\"))
 println(provider_capabilities_clear())
 println(provider_capabilities(\"p\", \"big-1\"))
 println(llm_cost(\"m\", 1000000, 200000))
-__set_state(\"llm pins\", {model: \"pinned\"})
 println(llm_info())";
     let ran = run(program, |call| {
         Ok(match call.args[0].as_str() {
@@ -187,7 +167,7 @@ println(llm_info())";
 true
 {tools: true, vision: false}
 6.0
-{model: pinned, provider: p}
+{model: m, provider: p}
 ";
     assert_eq!(ran.output, expected);
 }

@@ -283,7 +283,7 @@ async fn check(ctx: ToolContext, args: Args) -> Answer {
     let named = args.get("provider").and_then(Value::as_str).map(str::to_owned).or_else(usual);
     let Some(name) = named else { return told(None, false, "No provider is set up.".to_owned(), nothing) };
     let Some(check) = ctx.models.check(&name) else {
-        let is_given = ctx.models.given().iter().any(|given| given.provider == name);
+        let is_given = name == "mock" || ctx.models.given().iter().any(|given| given.provider == name);
         let message = match is_given {
             true => "It answers by itself.".to_owned(),
             false => format!("There is no provider `{name}`; `harn providers list` shows all."),

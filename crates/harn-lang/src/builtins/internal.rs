@@ -86,6 +86,8 @@ pub static INTERNAL: Group = Group {
         vm("__of_run", "key", "any", "What the host says about the run under a key."),
         vm("__state", "key", "any", "What is kept for all tasks under a key."),
         vm("__set_state", "key, value", "nil", "Keeps something for all tasks under a key."),
+        vm("__me", "", "int", "The number of the current task."),
+        vm("__lives", "number", "bool", "Whether the task with a number has not ended."),
         vm("__count", "kind", "int", "Counts within the current task."),
         vm("__settled", "task", "any", "The outcome of a task as a result."),
         vm("__ended", "task", "nil", "Waits until a task has ended."),

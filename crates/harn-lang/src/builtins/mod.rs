@@ -296,6 +296,11 @@ pub fn get(number: u16) -> Option<&'static Builtin> {
     table().all.get(usize::from(number)).copied()
 }
 
+/// Whether it is a part of the machine that only the language itself uses.
+pub fn is_of_machine(number: u16) -> bool {
+    get(number).is_some_and(|builtin| matches!(builtin.body, Body::Vm) && builtin.name.starts_with("__"))
+}
+
 /// The value of a builtin's name where it is not called: of a few a constant, of the others the builtin itself.
 pub fn named_value(number: u16) -> Value {
     match name_of(number) {

@@ -29,9 +29,16 @@ const SATURATION: f64 = 1.2;
 /// How much a long text has to have more of them.
 const LENGTH: f64 = 0.75;
 
-/// Words of a query that every text has.
-const FILLERS: &[&str] =
-    &["a", "an", "and", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "the", "to", "with"];
+/// Words that say nothing about what a text is about.
+const FILLERS: &[&str] = &[
+    "a", "about", "after", "all", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but",
+    "by", "can", "could", "did", "do", "does", "for", "from", "get", "had", "has", "have", "how", "i", "if",
+    "in", "into", "is", "it", "its", "just", "let", "make", "may", "me", "my", "need", "needs", "no", "not",
+    "of", "on", "one", "or", "our", "out", "over", "please", "should", "so", "some", "such", "than", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "up", "use", "used",
+    "user", "want", "wants", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will",
+    "with", "would", "you", "your",
+];
 
 fn bm25(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let mut query = words(&args::text(cx, args, 0)?);
@@ -138,16 +145,23 @@ fn near(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     Ok(found.map(Value::str).unwrap_or_default())
 }
 
-/// Short words say nothing; the others count wherever they are in the text, also within another word.
+/// A word counts in other forms too: `deploy` is in a text about deploying, and the other way round.
 fn word_hits(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    let text = args::text(cx, args, 1)?.to_lowercase();
-    let query = args::text(cx, args, 0)?;
-    cx.work(query.len().saturating_mul(1 + text.len() / 64));
-    let mut words = words(&query);
-    words.sort_unstable();
-    words.dedup();
-    let hits = words.iter().filter(|word| word.chars().count() > 2 && text.contains(word.as_str()));
+    let known = words(&args::text(cx, args, 1)?);
+    let mut query = words(&args::text(cx, args, 0)?);
+    query.sort_unstable();
+    query.dedup();
+    query.retain(|word| word.chars().count() > 2 && !FILLERS.contains(&word.as_str()));
+    cx.work(query.len().saturating_mul(known.len()));
+    let hits = query.iter().filter(|word| known.iter().any(|other| are_forms(word, other)));
     Ok(args::number(hits.count()))
+}
+
+/// Whether two words are the same, or one begins with all of the other.
+fn are_forms(one: &str, other: &str) -> bool {
+    const STEM: usize = 4;
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    short == long || (short.chars().count() >= STEM && long.starts_with(short))
 }
 
 fn plain(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {

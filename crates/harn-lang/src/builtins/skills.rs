@@ -152,8 +152,10 @@ fn skill_describe(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
 /// Name, description and when to use it, of every skill that a model may load, in the order of names.
 fn catalog<'a>(args: &'a [Value], builtin: &str) -> Result<Vec<[&'a str; 3]>, Fault> {
     let is_hidden = |skill: &&Value| {
-        let field = args::fields(skill).and_then(|dict| dict.get("disable_model_invocation"));
-        matches!(field, Some(Value::Bool(true)))
+        let says = |name| args::fields(skill).and_then(|dict| dict.get(name));
+        // Signatures cannot be checked yet.
+        let reasons = ["disable_model_invocation", "require_signature"];
+        reasons.into_iter().any(|name| matches!(says(name), Some(Value::Bool(true))))
     };
     let mut entries: Vec<[&str; 3]> = skills(args, builtin)?
         .iter()

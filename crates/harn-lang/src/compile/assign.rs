@@ -51,6 +51,7 @@ impl<'a> Compiler<'a> {
         }
         if let Some(Meaning::Global { index, .. }) = self.top_level_variable(&name.name) {
             self.emit(Op::SetGlobal { src: held, index });
+            self.ahead.remove(&index);
             return self.state().release(mark);
         }
         if let Some((id, target)) = self.redeclared(name, mutable) {

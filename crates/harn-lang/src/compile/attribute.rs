@@ -69,8 +69,9 @@ impl<'a> Compiler<'a> {
         self.load(Value::dict(limits), before);
         self.builtin("__budget_enter", before, before, 1);
         self.state().has_defer = true;
-        let start = self.emit(Op::Defer { to: 0 });
-        self.state().pinned = self.state().next;
+        let low = self.state().next;
+        let start = self.emit(Op::Defer { to: 0, low });
+        self.state().pinned = low;
         let over = self.state().jump();
         self.state().land(start);
         let src = self.state().take_register();

@@ -98,6 +98,22 @@ impl<'a> Compiler<'a> {
     }
 
     /// `P({x: 1})`.
+    /// The function that makes a struct of a dict.
+    pub(crate) fn constructor(&mut self, name: &Name) -> u16 {
+        if let Some(number) = self.constructors.get(name) {
+            return *number;
+        }
+        let number = self.reserve_function(name, &[]);
+        self.stack.push(FunctionState::new(name.clone(), Arc::new(["fields".into()]), self.module));
+        let fields = self.state().take_register();
+        let named = self.name(name);
+        self.emit(Op::Struct { dst: fields, fields, name: named });
+        self.emit(Op::Return { src: fields });
+        self.end_function(number);
+        self.constructors.insert(name.clone(), number);
+        number
+    }
+
     fn construct(&mut self, name: &Name, args: &'a [Element], dst: Reg) {
         let mark = self.state().next;
         let fields = self.state().take_register();

@@ -65,6 +65,10 @@ pub struct Loop {
     pub start: u32,
     /// How many cleanups were there when it began.
     pub cleanups: usize,
+    /// The first register of its own variables.
+    pub first: Reg,
+    /// Something in it is deferred so far.
+    pub has_defer: bool,
 }
 
 /// A variable that is bound to a function further down. One that was made before may call it by its name.
@@ -168,7 +172,7 @@ impl<'a> FunctionState<'a> {
             | Op::JumpIfNil { to, .. }
             | Op::JumpUnlessNil { to, .. }
             | Op::Guard { to, .. }
-            | Op::Defer { to } => *to = here,
+            | Op::Defer { to, .. } => *to = here,
             _ => {}
         }
     }

@@ -22,7 +22,7 @@ mod pattern;
 mod session;
 mod statement;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub use crate::modules::{Loader, NoModules, PRELUDE};
@@ -56,7 +56,13 @@ pub(crate) struct Compiler<'a> {
     aliases: HashMap<Name, &'a crate::syntax::ast::Alias>,
     module: u16,
     is_prelude: bool,
+    /// It is one of the language's own modules, which may use what begins with `__`.
+    is_of_language: bool,
     is_entry: bool,
+    /// Variables of the top level whose statement is yet to come.
+    ahead: HashSet<u32>,
+    /// The functions that make structs, of those whose names are used as values.
+    constructors: HashMap<Name, u16>,
     is_in_pipeline: bool,
     /// Only what is declared counts, nothing else is run: a module, or the top of a file with pipelines.
     is_declaring: bool,

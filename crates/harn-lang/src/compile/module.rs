@@ -121,6 +121,9 @@ impl<'a> Compiler<'a> {
             interfaces: HashMap::new(),
             module: 0,
             is_prelude: false,
+            is_of_language: false,
+            ahead: HashSet::new(),
+            constructors: HashMap::new(),
             is_in_pipeline: false,
             is_declaring: false,
             hides_functions: false,
@@ -157,6 +160,8 @@ impl<'a> Compiler<'a> {
         let number = at + self.carried.as_ref().map_or(0, |carried| carried.modules);
         self.module = u16::try_from(number).unwrap_or(u16::MAX);
         (self.is_prelude, self.is_entry) = (at == 0, is_entry);
+        self.is_of_language = at == 0 || loaded.source.name.starts_with("std/");
+        self.constructors = HashMap::new();
         self.enums = enums_of(body);
         (self.structs, self.aliases, self.interfaces) = (HashMap::new(), HashMap::new(), HashMap::new());
         self.scope = HashMap::new();
@@ -316,6 +321,9 @@ impl<'a> Compiler<'a> {
                     // What earlier entries say of it holds for the new one.
                     Some(Place::Global(index)) => *index,
                     _ => {
+                        if matches!(stmt.kind, StmtKind::Bind { .. }) {
+                            self.ahead.insert(self.program.globals);
+                        }
                         self.program.globals += 1;
                         self.program.globals - 1
                     }

@@ -49,7 +49,14 @@ impl<'a> Compiler<'a> {
         {
             return Meaning::Function(*function);
         }
-        builtins::find(name).map_or(Meaning::Nothing, Meaning::Builtin)
+        let found = builtins::find(name).filter(|number| self.may_use(name, *number));
+        found.map_or(Meaning::Nothing, Meaning::Builtin)
+    }
+
+    /// What the language is made of can undo what a program has forbidden itself. So nothing that is imported may use it,
+    /// and only the language itself has what holds its state.
+    fn may_use(&self, name: &str, number: u16) -> bool {
+        self.is_of_language || !name.starts_with("__") || (self.is_entry && !builtins::is_of_machine(number))
     }
 
     /// What a name means where it is called: also a function that an enclosing block binds only further down.
@@ -83,6 +90,10 @@ impl<'a> Compiler<'a> {
                 }
             }
             Meaning::Captured { id, .. } => self.read_captured(id, dst),
+            // Functions may run later; the code of the top level runs now.
+            Meaning::Global { index, .. } if self.stack.len() == 1 && self.ahead.contains(&index) => {
+                self.fail(format!("Undefined variable: {}", name.name));
+            }
             Meaning::Global { index, .. } => {
                 self.emit(Op::Global { dst, index });
             }
@@ -98,6 +109,10 @@ impl<'a> Compiler<'a> {
             }
             Meaning::Nothing if builtins::named_group(&name.name).is_some() => {
                 self.load(builtins::named_group(&name.name).unwrap_or_default(), dst);
+            }
+            Meaning::Nothing if self.structs.contains_key(&name.name) => {
+                let number = self.constructor(&name.name);
+                self.read_function(number, dst);
             }
             Meaning::Nothing => {
                 let message = format!("Undefined variable: {}{}", name.name, self.suggestion(&name.name));

@@ -161,8 +161,10 @@ impl<'a> Compiler<'a> {
 
     /// The block stands here and is jumped over; it is run when the function ends.
     fn defer(&mut self, body: &'a Block) {
-        let start = self.emit(Op::Defer { to: 0 });
-        self.state().pinned = self.state().next;
+        let low = self.state().next;
+        let start = self.emit(Op::Defer { to: 0, low });
+        self.state().pinned = low;
+        self.state().loops.iter_mut().for_each(|around| around.has_defer = true);
         let over = self.state().jump();
         self.state().land(start);
         // Its variables must not be those of code that runs before it.
@@ -198,12 +200,21 @@ impl<'a> Compiler<'a> {
         self.state().cleanups = cleanups;
     }
 
+    /// At the end of a round, however it ends.
+    fn keep_deferred(&mut self) {
+        let around = self.state().loops.last().filter(|around| around.has_defer);
+        if let Some(from) = around.map(|around| around.first) {
+            self.emit(Op::KeepDeferred { from });
+        }
+    }
+
     fn leave_loop(&mut self, span: Span, is_break: bool) {
         let Some(depth) = self.state().loops.last().map(|inner| inner.cleanups) else {
             let word = if is_break { "break" } else { "continue" };
             return self.error(Code::Misplaced, span, format!("{word} outside of loop"));
         };
         self.leave(depth);
+        self.keep_deferred();
         if is_break {
             let jump = self.state().jump();
             if let Some(inner) = self.state().loops.last_mut() {
@@ -256,8 +267,10 @@ impl<'a> Compiler<'a> {
     /// A loop around code that gives the jumps to its end.
     fn repeat(&mut self, body: impl FnOnce(&mut Self) -> Vec<usize>) {
         let (start, cleanups) = (self.state().here(), self.state().cleanups.len());
-        self.state().loops.push(Loop { breaks: Vec::new(), start, cleanups });
+        let first = self.state().next;
+        self.state().loops.push(Loop { breaks: Vec::new(), start, cleanups, first, has_defer: false });
         let ends = body(self);
+        self.keep_deferred();
         self.emit(Op::Jump { to: start });
         self.land_all(ends);
         let breaks = self.state().loops.pop().map(|inner| inner.breaks).unwrap_or_default();

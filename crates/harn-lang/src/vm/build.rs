@@ -43,6 +43,10 @@ impl Vm {
         let Value::Dict(more) = more else { return Err(want("{...}", "dict", &more)) };
         self.meter.charge(more.len() * 40)?;
         if let Value::Dict(dict) = dict {
+            if dict.is_empty() {
+                *dict = more;
+                return Ok(());
+            }
             let dict = Arc::make_mut(dict);
             more.iter().for_each(|(key, value)| dict.insert(Arc::clone(key), value.clone()));
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::fibre::{Coroutine, Ending, Fibre};
+use super::fibre::{Coroutine, Deferred, Ending, Fibre};
 use super::object::Object;
 use super::operate::is_shared;
 use super::{Failure, Vm};
@@ -102,6 +102,10 @@ impl Census {
     fn coroutine(&mut self, coroutine: &Coroutine) {
         self.bytes += coroutine.stack.len() as u64 * 16 + 256;
         coroutine.stack.iter().for_each(|value| self.value(value));
+        for deferred in &coroutine.defers {
+            self.bytes += (size_of::<Deferred>() + deferred.kept.len() * 16) as u64;
+            deferred.kept.iter().for_each(|value| self.value(value));
+        }
         for closure in &coroutine.held {
             self.value(&Value::Closure(Arc::clone(closure)));
         }

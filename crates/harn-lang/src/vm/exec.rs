@@ -8,7 +8,7 @@ use super::unwind::thrown_on;
 use super::{Vm, operate};
 use crate::bytecode::{Op, Program};
 use crate::fault::{Fault, Limit};
-use crate::value::{Closure, Dict, MAX_DEPTH, StructValue, Value};
+use crate::value::{Closure, Dict, MAX_DEPTH, Range, StructValue, Value};
 
 /// Why the loop stopped executing a function.
 pub(super) enum Flow {
@@ -675,10 +675,8 @@ impl Vm {
                         }
 
                         Op::LoopRange { state, a, b, exclusive } => {
-                            let (from, to) = (int(&r!(a)), int(&r!(b)));
-                            r!(state) = Value::Int(from);
-                            // The last number is one before the limit, unless there is none after it.
-                            r!(state + 1) = Value::Int(to.saturating_add(i64::from(!exclusive)));
+                            let range = Range { start: int(&r!(a)), end: int(&r!(b)), exclusive };
+                            (r!(state), r!(state + 1)) = super::iterate::numbers(&range);
                         }
                         Op::LoopOver { state, src } => {
                             let source = std::mem::take(&mut r!(src));
@@ -687,9 +685,9 @@ impl Vm {
                         Op::Next { dst, state } => match (&r!(state), &r!(state + 1)) {
                             (Value::Int(at), Value::Int(limit)) => {
                                 let at = *at;
-                                if at < *limit {
+                                if at != *limit {
                                     r!(dst).put_int(at);
-                                    r!(state).put_int(at + 1);
+                                    r!(state).put_int(at.wrapping_add(1));
                                     pc += 1;
                                 }
                             }
@@ -740,9 +738,8 @@ impl Vm {
                                 fail!(fault.unwrap_or_else(|| Fault::Thrown(r!(src).clone())));
                             }
                         }
-                        Op::Defer { to } => {
-                            co.defers.push((co.frames.len() as u32, to));
-                        }
+                        Op::Defer { to, low } => leave!(self.defer(fibre, to, low)),
+                        Op::KeepDeferred { from } => leave!(self.keep_deferred(fibre, from)),
                         Op::EndDefer => leave!(Ok::<Flow, Fault>(self.end_defer(fibre))),
                         Op::Propagate { dst, src } => match r!(src).as_result() {
                             Some(Ok(payload)) => {
@@ -785,7 +782,7 @@ impl Vm {
                         }
                         Op::EndDeadline => {
                             save!();
-                            if let Some(Deadline { call, .. }) = fibre.deadlines.pop() {
+                            if let Some(Deadline { call, .. }) = fibre.active.deadlines.pop() {
                                 self.drop_call(call);
                             }
                             continue 'fibre;

@@ -73,8 +73,9 @@ pub struct Coroutine {
     pub faults: Vec<(Fault, Vec<TraceEntry>)>,
     /// Where the error came from that is being thrown on.
     pub origin: Option<Vec<TraceEntry>>,
-    /// Deferred blocks: the frame and the place of the code.
-    pub defers: Vec<(u32, u32)>,
+    pub defers: Vec<Deferred>,
+    /// Those that hold for what it does, the outermost first.
+    pub deadlines: Vec<Deadline>,
     /// Functions that are running their deferred blocks.
     pub endings: Vec<Ending>,
 }
@@ -127,8 +128,17 @@ pub struct Deadline {
     /// How many handlers and frames there were, so that an error that leaves it ends it.
     pub handlers: usize,
     pub frames: usize,
-    /// How many coroutines were below.
-    pub below: usize,
+}
+
+/// A block that runs when its function ends.
+#[derive(Debug)]
+pub struct Deferred {
+    /// How many frames there were with its function.
+    pub frame: u32,
+    pub to: u32,
+    /// The registers from this one on are kept as they were when the round of a loop ended in which they belong.
+    pub low: Reg,
+    pub kept: Vec<Value>,
 }
 
 /// A thread of the program.
@@ -147,7 +157,6 @@ pub struct Fibre {
     pub called: Option<Called>,
     /// What a task prints is kept until somebody takes its result.
     pub output: Option<Vec<super::Output>>,
-    pub deadlines: Vec<Deadline>,
     /// An error that is raised as soon as it runs.
     pub injected: Option<Fault>,
     /// A timer of the instruction that waits, and whether it has fired.
@@ -173,6 +182,17 @@ pub struct Fibre {
 }
 
 impl Fibre {
+    /// What it runs, with the generators in between.
+    pub fn coroutines(&mut self) -> impl Iterator<Item = &mut Coroutine> {
+        let below = self.below.iter_mut().map(|below| &mut *below.coroutine);
+        below.chain(std::iter::once(&mut *self.active))
+    }
+
+    pub fn deadlines(&self) -> impl Iterator<Item = &Deadline> {
+        let below = self.below.iter().map(|below| &below.coroutine);
+        below.chain(std::iter::once(&self.active)).flat_map(|coroutine| coroutine.deadlines.iter())
+    }
+
     pub fn new(id: u32, path: Arc<str>) -> Self {
         Self {
             id,
@@ -183,7 +203,6 @@ impl Fibre {
             ticket: 0,
             called: None,
             output: None,
-            deadlines: Vec::new(),
             injected: None,
             timer: None,
             is_cancelled: false,
@@ -209,6 +228,22 @@ impl Fibre {
 }
 
 impl Coroutine {
+    /// What the topmost function has to do before it ends.
+    pub fn next_deferred(&mut self) -> Option<Deferred> {
+        let depth = self.frames.len() as u32;
+        self.defers.pop_if(|deferred| deferred.frame == depth)
+    }
+
+    pub fn run_deferred(&mut self, deferred: Deferred, ending: Ending) {
+        self.endings.push(ending);
+        let Some(frame) = self.frames.last_mut() else { return };
+        frame.pc = deferred.to;
+        let first = frame.base as usize + usize::from(deferred.low);
+        for (register, value) in self.stack[first..].iter_mut().zip(deferred.kept) {
+            *register = value;
+        }
+    }
+
     /// Puts a function on top, whose arguments are already on the stack from `base` on.
     pub fn enter(
         &mut self,

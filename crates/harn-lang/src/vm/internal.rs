@@ -55,6 +55,11 @@ impl Vm {
                 self.set_own_state(fibre, arg(0).display(), arg(1))?;
                 Value::Nil.into()
             }
+            "__me" => Value::Int(i64::from(fibre.id)).into(),
+            "__lives" => {
+                let task = arg(0).as_int().and_then(|id| u32::try_from(id).ok());
+                Value::Bool(task.is_some_and(|id| id == fibre.id || self.fibres.contains_key(&id))).into()
+            }
             "__count" => Value::Int(i64::from(fibre.count(&arg(0).display()))).into(),
             "__settled" => return self.settled(fibre, &arg(0)),
             "__ended" => {

@@ -8,17 +8,14 @@ use super::fibre::{Coroutine, Deliver, Fibre, Frame, Suspended};
 use super::object::{Generator, Object};
 use crate::bytecode::FunctionKind;
 use crate::fault::Fault;
-use crate::value::{Closure, HandleKind, Text, Value};
+use crate::value::{Closure, HandleKind, Range, Text, Value};
 
 /// The two registers that a loop keeps: numbers, a list with a place in it, or something that is asked.
 pub(super) fn prepare(source: Value) -> (Value, Value) {
     let zero = Value::Int(0);
     match source {
         Value::List(_) | Value::Handle(_) => (source, zero),
-        Value::Range(range) => {
-            let limit = if range.exclusive { Some(range.end) } else { range.end.checked_add(1) };
-            (Value::Int(range.start), Value::Int(limit.unwrap_or(i64::MAX)))
-        }
+        Value::Range(range) => numbers(&range),
         Value::Set(set) => (Value::list(set.iter().cloned().collect()), zero),
         Value::Dict(dict) => {
             let names = ["key", "value"].map(|name| Arc::new(Text::new(name)));
@@ -31,6 +28,14 @@ pub(super) fn prepare(source: Value) -> (Value, Value) {
         // Nothing else has items.
         _ => (Value::Nil, Value::Nil),
     }
+}
+
+/// The first number and the one that is no longer meant. After the largest number comes the smallest, which no range
+/// that has items begins with and ends before.
+pub(super) fn numbers(range: &Range) -> (Value, Value) {
+    let limit = range.end.wrapping_add(i64::from(!range.exclusive));
+    let is_empty = if range.exclusive { range.start >= range.end } else { range.start > range.end };
+    (Value::Int(range.start), Value::Int(if is_empty { range.start } else { limit }))
 }
 
 impl Vm {
@@ -79,7 +84,13 @@ impl Vm {
                     return Ok(deliver_end(fibre, deliver));
                 }
                 let Some(coroutine) = generator.coroutine.take() else {
-                    return Err(Fault::Runtime("a generator cannot ask itself for its next value".into()));
+                    if fibre.below.iter().any(|below| below.generator == id) {
+                        return Err(Fault::Runtime(
+                            "a generator cannot ask itself for its next value".into(),
+                        ));
+                    }
+                    // Another task has asked first.
+                    return Ok(self.wait_on(fibre, &[id]));
                 };
                 let coroutine = std::mem::replace(&mut fibre.active, coroutine);
                 fibre.below.push(Suspended { coroutine, generator: id, deliver });
@@ -126,14 +137,17 @@ impl Vm {
         if let Some(Object::Generator(state)) = self.objects.get_mut(below.generator) {
             state.coroutine = Some(generator);
         }
+        if self.objects.is_awaited(below.generator) {
+            self.wake_waiters(below.generator);
+        }
         deliver_value(fibre, below.deliver, value)
     }
 
     pub(super) fn generator_ended(&mut self, fibre: &mut Fibre) -> Flow {
-        let Some(below) = fibre.below.pop() else { return Flow::End(Ok(Value::Nil)) };
-        self.objects.end_generator(below.generator);
-        fibre.active = below.coroutine;
-        deliver_end(fibre, below.deliver)
+        let Some(Suspended { deliver, .. }) = fibre.below.last() else { return Flow::End(Ok(Value::Nil)) };
+        let deliver = *deliver;
+        self.leave_generator(fibre);
+        deliver_end(fibre, deliver)
     }
 }
 

@@ -321,13 +321,15 @@ impl Vm {
                 self.ready.push_back(id);
             }
             Some(Waiter::Deadline(id)) => {
-                if let Some(fibre) = self.fibres.get_mut(&id) {
-                    let over = fibre.deadlines.iter_mut().find(|deadline| deadline.call == call);
-                    if let Some(deadline) = over {
-                        deadline.is_over = true;
-                    }
-                    self.wake(id);
+                let own = self.fibres.get_mut(&id).into_iter().flat_map(|fibre| fibre.coroutines());
+                // A generator that has given a value takes its deadlines with it.
+                let resting = self.objects.coroutines();
+                let mut all = own.chain(resting).flat_map(|coroutine| coroutine.deadlines.iter_mut());
+                if let Some(deadline) = all.find(|deadline| deadline.call == call) {
+                    deadline.is_over = true;
                 }
+                drop(all);
+                self.wake(id);
             }
             Some(Waiter::Timer(id)) => {
                 if let Some(fibre) = self.fibres.get_mut(&id)
@@ -368,7 +370,7 @@ impl Vm {
         match fibre.wait.take() {
             Some(Wait::Call { call, dst }) => {
                 // A deadline interrupts what the fibre waits for.
-                if fibre.deadlines.iter().any(|deadline| deadline.is_over) {
+                if fibre.deadlines().any(|deadline| deadline.is_over) {
                     self.waiting.remove(&call);
                     self.dropped.push(call);
                     self.ready.push_back(id);

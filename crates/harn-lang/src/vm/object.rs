@@ -41,9 +41,10 @@ pub struct Items {
 impl Items {
     fn next(&mut self) -> Option<Value> {
         let next = match &mut self.state {
-            (Value::Int(at), Value::Int(limit)) if *at < *limit => {
-                *at += 1;
-                Some(Value::Int(*at - 1))
+            (Value::Int(at), Value::Int(limit)) if *at != *limit => {
+                let number = *at;
+                *at = at.wrapping_add(1);
+                Some(Value::Int(number))
             }
             (Value::List(list), Value::Int(at)) => {
                 let item = usize::try_from(*at).ok().and_then(|at| list.get(at)).cloned();
@@ -178,6 +179,20 @@ impl Objects {
             Some(Object::Channel(channel)) if !channel.items.is_empty() => Side::Give,
             _ => Side::Take,
         }
+    }
+
+    /// Those of generators that are between two values.
+    pub fn coroutines(&mut self) -> impl Iterator<Item = &mut Coroutine> {
+        self.slots.iter_mut().filter_map(|slot| match &mut slot.object {
+            Some(Object::Generator(generator)) => generator.coroutine.as_deref_mut(),
+            _ => None,
+        })
+    }
+
+    /// Whether somebody waits for this.
+    #[inline]
+    pub fn is_awaited(&self, id: u32) -> bool {
+        self.slots.get(id as usize).is_some_and(|slot| !slot.takers.waiting.is_empty())
     }
 
     pub fn end_generator(&mut self, id: u32) {

@@ -182,9 +182,8 @@ impl Vm {
 
     /// What a fibre that is over still has: deadlines, a timer, locks, generators in the middle of a step.
     fn let_go(&mut self, fibre: &mut Fibre) {
-        for deadline in std::mem::take(&mut fibre.deadlines) {
-            self.drop_call(deadline.call);
-        }
+        while self.leave_generator(fibre) {}
+        self.drop_deadlines(&mut fibre.active);
         if let Some(called) = fibre.called.take() {
             self.has_come(Some(called));
             self.wake_waiters(called.to);
@@ -192,9 +191,6 @@ impl Vm {
         self.end_timer(fibre);
         self.leave_queue(fibre);
         self.release_all(fibre.id);
-        for below in fibre.below.drain(..) {
-            self.objects.end_generator(below.generator);
-        }
     }
 
     /// Ends a fibre at once, wherever it is. What it printed is lost.

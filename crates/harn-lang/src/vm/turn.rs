@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::exec::Flow;
-use super::fibre::{Deadline, Ending, Fibre, Wait};
+use super::fibre::{Deadline, Deferred, Ending, Fibre, Wait};
 use super::{Vm, Waiter};
+use crate::bytecode::Reg;
 use crate::fault::Fault;
 use crate::value::Value;
 
@@ -42,8 +43,16 @@ impl Vm {
         if let Some(fault) = fibre.injected.take() {
             return Some(fault);
         }
-        let over = fibre.deadlines.iter().position(|deadline| deadline.is_over)?;
-        for deadline in fibre.deadlines.split_off(over) {
+        if !is_interrupted(fibre) {
+            return None;
+        }
+        // One that whoever runs a generator has set is over for the generator, too, and nothing in it can catch that.
+        let is_over = |deadline: &Deadline| deadline.is_over;
+        while fibre.below.iter().any(|below| below.coroutine.deadlines.iter().any(is_over)) {
+            self.leave_generator(fibre);
+        }
+        let over = fibre.active.deadlines.iter().position(is_over)?;
+        for deadline in fibre.active.deadlines.split_off(over) {
             self.drop_call(deadline.call);
         }
         Some(Fault::Thrown(Value::str("Deadline exceeded")))
@@ -52,27 +61,16 @@ impl Vm {
     pub(super) fn begin_deadline(&mut self, fibre: &mut Fibre, ms: i64) {
         let key = Self::key(fibre, "deadline");
         let call = self.new_call(Waiter::Deadline(fibre.id), key, "deadline", vec![Value::Int(ms)]);
-        fibre.deadlines.push(Deadline {
-            call,
-            is_over: false,
-            handlers: fibre.active.handlers.len(),
-            frames: fibre.active.frames.len(),
-            below: fibre.below.len(),
-        });
+        let co = &mut fibre.active;
+        let (handlers, frames) = (co.handlers.len(), co.frames.len());
+        co.deadlines.push(Deadline { call, is_over: false, handlers, frames });
     }
 
     /// The topmost function ends with a value, after its deferred blocks.
     pub(super) fn return_value(&mut self, fibre: &mut Fibre, value: Value) -> Flow {
         let co = &mut fibre.active;
-        let depth = co.frames.len() as u32;
-        if let Some((frame, to)) = co.defers.last().copied()
-            && frame == depth
-        {
-            co.defers.pop();
-            co.endings.push(Ending::Return(value));
-            if let Some(frame) = co.frames.last_mut() {
-                frame.pc = to;
-            }
+        if let Some(deferred) = co.next_deferred() {
+            co.run_deferred(deferred, Ending::Return(value));
             return Flow::Again;
         }
         let Some(done) = co.leave(&self.program) else { return Flow::End(Ok(value)) };
@@ -94,6 +92,29 @@ impl Vm {
         }
     }
 
+    /// The block at `to` will run when the function ends.
+    pub(super) fn defer(&mut self, fibre: &mut Fibre, to: u32, low: Reg) -> Result<Flow, Fault> {
+        self.pay(fibre, size_of::<Deferred>())?;
+        let frame = fibre.active.frames.len() as u32;
+        fibre.active.defers.push(Deferred { frame, to, low, kept: Vec::new() });
+        Ok(Flow::Again)
+    }
+
+    /// A round of a loop ends: what was deferred in it keeps its variables, which are those from a register on.
+    pub(super) fn keep_deferred(&mut self, fibre: &mut Fibre, from: Reg) -> Result<Flow, Fault> {
+        let co = &mut fibre.active;
+        let frame = co.frames.len() as u32;
+        let base = co.frames.last().map_or(0, |frame| frame.base as usize);
+        let mut count = 0;
+        for deferred in co.defers.iter_mut().rev().take_while(|it| it.frame == frame && it.low > from) {
+            let live = &co.stack[base + usize::from(from)..base + usize::from(deferred.low)];
+            deferred.kept.splice(..0, live.iter().cloned());
+            (deferred.low, count) = (from, count + live.len());
+        }
+        self.pay(fibre, count * size_of::<Value>())?;
+        Ok(Flow::Again)
+    }
+
     /// Lets a fibre wait until something changes, and then try its instruction again.
     pub(super) fn wait_for_change(&mut self, fibre: &mut Fibre) -> Flow {
         fibre.wait = Some(Wait::Change);
@@ -106,5 +127,5 @@ impl Vm {
 
 /// Whether an error from outside is due.
 fn is_interrupted(fibre: &Fibre) -> bool {
-    fibre.injected.is_some() || fibre.deadlines.iter().any(|deadline| deadline.is_over)
+    fibre.injected.is_some() || fibre.deadlines().any(|deadline| deadline.is_over)
 }

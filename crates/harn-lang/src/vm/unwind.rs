@@ -1,7 +1,7 @@
 //! What happens to an error: it unwinds until something catches it.
 
 use super::exec::Flow;
-use super::fibre::{Ending, Fibre};
+use super::fibre::{Coroutine, Deadline, Ending, Fibre};
 use super::{Failure, TraceEntry, Vm};
 use crate::fault::Fault;
 
@@ -22,21 +22,29 @@ impl Vm {
                 return Flow::Again;
             }
             // Nobody in this coroutine wants it: it goes to the one that asked for the next value.
-            match fibre.below.pop() {
-                Some(below) => {
-                    self.objects.end_generator(below.generator);
-                    fibre.active = below.coroutine;
+            if !self.leave_generator(fibre) {
+                self.drop_deadlines(&mut fibre.active);
+                if fibre.id == super::MAIN {
+                    uncaught(&mut fault);
                 }
-                None => {
-                    for deadline in std::mem::take(&mut fibre.deadlines) {
-                        self.drop_call(deadline.call);
-                    }
-                    if fibre.id == super::MAIN {
-                        uncaught(&mut fault);
-                    }
-                    return Flow::End(Err(Failure { fault, trace }));
-                }
+                return Flow::End(Err(Failure { fault, trace }));
             }
+        }
+    }
+
+    /// Ends the generator that is running, if one is, and goes back to what runs it.
+    pub(super) fn leave_generator(&mut self, fibre: &mut Fibre) -> bool {
+        let Some(below) = fibre.below.pop() else { return false };
+        self.drop_deadlines(&mut fibre.active);
+        self.objects.end_generator(below.generator);
+        self.wake_waiters(below.generator);
+        fibre.active = below.coroutine;
+        true
+    }
+
+    pub(super) fn drop_deadlines(&mut self, coroutine: &mut Coroutine) {
+        for deadline in std::mem::take(&mut coroutine.deadlines) {
+            self.drop_call(deadline.call);
         }
     }
 
@@ -46,7 +54,6 @@ impl Vm {
             let co = &mut fibre.active;
             let depth = co.frames.len() as u32;
             let handler = co.handlers.last().copied().filter(|handler| handler.frames == depth);
-            let deferred = co.defers.last().copied().filter(|(frame, _)| *frame == depth);
             if let Some(handler) = handler {
                 co.handlers.pop();
                 co.set(handler.dst, fault.caught());
@@ -58,12 +65,8 @@ impl Vm {
                 self.end_deadlines(fibre);
                 return true;
             }
-            if let Some((_, to)) = deferred {
-                co.defers.pop();
-                co.endings.push(Ending::Fault(fault.clone(), trace.to_vec()));
-                if let Some(frame) = co.frames.last_mut() {
-                    frame.pc = to;
-                }
+            if let Some(deferred) = co.next_deferred() {
+                co.run_deferred(deferred, Ending::Fault(fault.clone(), trace.to_vec()));
                 return true;
             }
             if self.is_given_away(fibre) {
@@ -89,16 +92,9 @@ impl Vm {
 
     /// Deadlines of code that was left are over.
     fn end_deadlines(&mut self, fibre: &mut Fibre) {
-        let (below, frames, handlers) =
-            (fibre.below.len(), fibre.active.frames.len(), fibre.active.handlers.len());
-        while let Some(last) = fibre.deadlines.last() {
-            let is_left = last.below > below
-                || (last.below == below && (last.frames > frames || last.handlers > handlers));
-            if !is_left {
-                break;
-            }
-            let call = last.call;
-            fibre.deadlines.pop();
+        let (frames, handlers) = (fibre.active.frames.len(), fibre.active.handlers.len());
+        let is_left = |last: &mut Deadline| last.frames > frames || last.handlers > handlers;
+        while let Some(Deadline { call, .. }) = fibre.active.deadlines.pop_if(is_left) {
             self.drop_call(call);
         }
     }

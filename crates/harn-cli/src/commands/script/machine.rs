@@ -14,7 +14,7 @@ use harn_engine::fixture::Fixture;
 use harn_engine::people::People;
 use harn_engine::script::{Ending, Left, Origin, ScriptProgram};
 use harn_lang::bytecode::Program;
-use harn_lang::value::Value;
+use harn_lang::value::{Text, Value};
 use harn_lang::vm::{Failure, Vm};
 use harn_policy::Policy;
 use parking_lot::Mutex;
@@ -112,6 +112,12 @@ impl Machine {
         self.pressed.store(0, Ordering::Relaxed);
         self.interrupts.forget();
         let watched = Arc::new(Watched { witness, is_unread: AtomicBool::new(false) });
+        if let Some(provider) =
+            place.variable("HARN_LLM_PROVIDER", Trust::Own).filter(|name| !name.is_empty())
+        {
+            let key = Arc::new(Text::new("llm_provider"));
+            vm.lock().set_about([(key, provider.into())].into_iter().collect());
+        }
         let program = match &self.left {
             Some(left) => ScriptProgram::going_on(Arc::clone(vm), Arc::clone(left)),
             None => ScriptProgram::new(Arc::clone(vm)),

@@ -54,6 +54,9 @@ fn tried(test: &Test, program: &Arc<Program>, args: &TestArgs) -> Result<(Option
     let is_offline = !(args.record || args.replay || args.network);
     let mut place = if is_offline { place_of(&test.file) } else { open_place_of(&test.file) };
     place.root.clone_from(&place.source);
+    if is_offline && std::env::var_os("HARN_LLM_PROVIDER").is_none() {
+        place.variables.push(("HARN_LLM_PROVIDER".to_owned(), "mock".to_owned()));
+    }
     let limit = Duration::from_millis(args.timeout);
     let around = || -> Result<Around> {
         let fixture = fixtures::of(test, args, &place.project)?;
@@ -85,9 +88,6 @@ pub fn open_place_of(file: &Path) -> Place {
 pub fn place_of(file: &Path) -> Place {
     let mut place = open_place_of(file);
     place.variables.push(("HARN_LLM_CALLS_DISABLED".to_owned(), "1".to_owned()));
-    if std::env::var_os("HARN_LLM_PROVIDER").is_none() {
-        place.variables.push(("HARN_LLM_PROVIDER".to_owned(), "mock".to_owned()));
-    }
     place
 }
 
