@@ -174,7 +174,12 @@ impl Vm {
         }
         match self.take_result(fibre, handle.id) {
             Some(Ok(value)) => Ok(value.into()),
-            Some(Err(failure)) => Err(failure.fault),
+            Some(Err(Failure { fault, mut trace })) => {
+                // It came from the task, and goes on from here.
+                trace.extend(self.trace(fibre));
+                fibre.active.origin = Some(trace);
+                Err(fault)
+            }
             None => Ok(Done::Flow(self.wait_on(fibre, &[handle.id]))),
         }
     }
