@@ -1,13 +1,14 @@
 //! What a script offers to others: its public functions and pipelines, with JSON Schemas derived from their types.
 
-use std::collections::HashMap;
+use std::cell::Cell;
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::builtins::schema::{self, Defaults};
 use crate::builtins::{Cx, Meter, Rng};
 use crate::bytecode::Source;
-use crate::compile::{Loader, MAX_DEPTH, Named, Wanted, constant};
+use crate::compile::resolve::{self, ALL_PARTS, Generics, Place, Resolved};
+use crate::compile::{Loader, Wanted, constant};
 use crate::modules::{Module, Modules};
 use crate::problem::Problems;
 use crate::syntax::ast::*;
@@ -91,23 +92,25 @@ pub(crate) fn returned(modules: &[Module], pipeline: Option<&str>) -> Option<Wan
     Some(Types::of(modules).wanted(ty))
 }
 
-/// The type aliases that a script can name: its own, and those of what it imports.
-struct Types<'a> {
-    aliases: HashMap<Name, &'a Alias>,
+/// The types that a script can name: its own, and those of what it imports.
+struct Types {
+    all: resolve::Types,
+    /// How much of them may still be looked at.
+    left: Cell<u32>,
 }
 
-impl<'a> Types<'a> {
-    fn of(modules: &'a [Module]) -> Self {
-        let mut aliases = HashMap::new();
+impl Types {
+    fn of(modules: &[Module]) -> Self {
+        let mut all = resolve::Types::default();
         // The entry comes before what it imports, and what it says itself holds.
         for module in modules.iter().skip(1) {
             for stmt in &module.parsed.module.body {
-                if let StmtKind::Decl(Decl { kind: DeclKind::Alias(alias), .. }) = &stmt.kind {
-                    aliases.entry(alias.name.name.clone()).or_insert(alias);
+                if let StmtKind::Decl(decl) = &stmt.kind {
+                    all.declare_new(decl);
                 }
             }
         }
-        Self { aliases }
+        Self { all, left: Cell::new(ALL_PARTS) }
     }
 
     fn export(&self, decl: &Decl) -> Option<Export> {
@@ -134,7 +137,9 @@ impl<'a> Types<'a> {
             kind,
             input_schema: json!({ "type": "object", "properties": properties, "required": required,
                                   "additionalProperties": false }),
-            output_schema: returns.as_ref().map_or(Json::Null, |ty| self.schema(ty, 0)),
+            output_schema: returns
+                .as_ref()
+                .map_or(Json::Null, |ty| schema(&self.resolved(ty, Generics::PutIn))),
             returns: returns.as_ref().map(|ty| self.wanted(ty)),
             is_deprecated: decl.attributes.iter().any(|attribute| &*attribute.name.name == "deprecated"),
             params,
@@ -144,7 +149,7 @@ impl<'a> Types<'a> {
     fn param(&self, param: &Param) -> (ExportParam, Json) {
         // The type of a rest parameter is that of the whole list.
         let mut schema = match &param.ty {
-            Some(ty) => self.schema(ty, 0),
+            Some(ty) => schema(&self.resolved(ty, Generics::PutIn)),
             None if param.is_rest => json!({ "type": "array" }),
             None => json!({}),
         };
@@ -155,49 +160,44 @@ impl<'a> Types<'a> {
         (ExportParam { name: param.name.name.to_string(), has_default, is_rest: param.is_rest }, schema)
     }
 
-    fn schema(&self, ty: &Type, depth: usize) -> Json {
-        if depth > MAX_DEPTH {
-            return json!({});
-        }
-        let deeper = |ty: &Type| self.schema(ty, depth + 1);
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => json!({ "type": "array", "items": deeper(item) }),
-                ("set", [item]) => json!({ "type": "array", "items": deeper(item), "uniqueItems": true }),
-                ("dict", [_, value]) => json!({ "type": "object", "additionalProperties": deeper(value) }),
-                ("int", []) => json!({ "type": "integer" }),
-                ("float", []) => json!({ "type": "number" }),
-                ("duration", []) => json!({ "type": "integer", "format": "milliseconds" }),
-                ("bool", []) => json!({ "type": "boolean" }),
-                ("string", []) => json!({ "type": "string" }),
-                ("list", []) => json!({ "type": "array" }),
-                ("set", []) => json!({ "type": "array", "uniqueItems": true }),
-                ("dict", []) => json!({ "type": "object" }),
-                ("nil", []) => json!({ "type": "null" }),
-                ("bytes", []) => json!({ "type": "string", "contentEncoding": "base64" }),
-                (_, []) => self.aliases.get(name).map_or_else(|| json!({}), |alias| deeper(&alias.ty)),
-                _ => json!({}),
-            },
-            TypeKind::List(item) => json!({ "type": "array", "items": deeper(item) }),
-            TypeKind::Shape(fields) => {
-                let properties: Map<String, Json> =
-                    fields.iter().map(|field| (field.name.name.to_string(), deeper(&field.ty))).collect();
-                let required: Vec<&str> =
-                    fields.iter().filter(|field| !field.optional).map(|field| &*field.name.name).collect();
-                json!({ "type": "object", "properties": properties, "required": required })
-            }
-            TypeKind::Union(members) => union(members, deeper),
-            TypeKind::Function { .. } => json!({}),
-            TypeKind::Str(text) => json!({ "const": &**text }),
-            TypeKind::Int(number) => json!({ "const": number }),
-        }
+    fn resolved(&self, ty: &Type, generics: Generics) -> Resolved {
+        Place { types: &self.all, is_param: &|_| false, generics, left: &self.left }.resolve(ty)
     }
 
     fn wanted(&self, ty: &Type) -> Wanted {
-        Wanted::of(ty, &|name| match self.aliases.get(name) {
-            Some(alias) => Named::Alias(&alias.ty),
-            None => Named::Is(Wanted::Any),
-        })
+        Wanted::of(self.resolved(ty, Generics::Any))
+    }
+}
+
+fn schema(ty: &Resolved) -> Json {
+    match ty {
+        Resolved::Kind(name) => match &**name {
+            "int" => json!({ "type": "integer" }),
+            "float" => json!({ "type": "number" }),
+            "duration" => json!({ "type": "integer", "format": "milliseconds" }),
+            "bool" => json!({ "type": "boolean" }),
+            "string" => json!({ "type": "string" }),
+            "list" => json!({ "type": "array" }),
+            "set" => json!({ "type": "array", "uniqueItems": true }),
+            "dict" => json!({ "type": "object" }),
+            "nil" => json!({ "type": "null" }),
+            "bytes" => json!({ "type": "string", "contentEncoding": "base64" }),
+            _ => json!({}),
+        },
+        Resolved::List(item) => json!({ "type": "array", "items": schema(item) }),
+        Resolved::Set(item) => json!({ "type": "array", "items": schema(item), "uniqueItems": true }),
+        Resolved::Dict(value) => json!({ "type": "object", "additionalProperties": schema(value) }),
+        Resolved::Shape(fields) | Resolved::Struct(fields) => {
+            let properties: Map<String, Json> =
+                fields.iter().map(|field| (field.name.to_string(), schema(&field.ty))).collect();
+            let required: Vec<&str> =
+                fields.iter().filter(|field| !field.optional).map(|field| &*field.name).collect();
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+        Resolved::Union(members) => union(members),
+        Resolved::Any | Resolved::Interface(_) | Resolved::Function => json!({}),
+        Resolved::Str(text) => json!({ "const": &**text }),
+        Resolved::Int(number) => json!({ "const": number }),
     }
 }
 
@@ -231,11 +231,11 @@ fn pipeline_param(name: &str) -> (ExportParam, Json) {
     (ExportParam { name: name.to_owned(), has_default: true, is_rest: false }, schema)
 }
 
-fn union(members: &[Type], schema: impl Fn(&Type) -> Json) -> Json {
+fn union(members: &[Resolved]) -> Json {
     let literals: Option<Vec<Json>> = (members.iter())
-        .map(|member| match &member.kind {
-            TypeKind::Str(text) => Some(json!(&**text)),
-            TypeKind::Int(number) => Some(json!(number)),
+        .map(|member| match member {
+            Resolved::Str(text) => Some(json!(&**text)),
+            Resolved::Int(number) => Some(json!(number)),
             _ => None,
         })
         .collect();

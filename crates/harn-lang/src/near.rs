@@ -29,7 +29,7 @@ fn set_of(name: &str) -> u64 {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours between two names of about the same length; none if
-/// there are more than two, or more than half as many as letters.
+/// there are more than two, or more than a third as many as letters: a short name soon becomes another one.
 fn distance(a: &[char], name: &str) -> Option<usize> {
     const ROOM: usize = LONGEST + CHANGES + 1;
     let mut letters = [' '; ROOM];
@@ -60,7 +60,7 @@ fn distance(a: &[char], name: &str) -> Option<usize> {
         (before, row, next) = (row, next, before);
     }
     let found = row[b.len()];
-    (found <= CHANGES && found * 2 <= a.len().max(b.len())).then_some(found)
+    (found <= CHANGES && found * 3 <= a.len().max(b.len())).then_some(found)
 }
 
 #[cfg(test)]
@@ -69,12 +69,15 @@ mod tests {
 
     #[test]
     fn only_near_names_are_suggested() {
-        let names = ["println", "print", "response", "x", "log", "len", "exp"];
+        let names = ["println", "print", "response", "x", "log", "len", "exp", "jq", "iter"];
         let cases = [
             ("printn", Some("print")),
             ("prntln", Some("println")),
             ("respnse", Some("response")),
             ("lgo", Some("log")),
+            ("lne", Some("len")),
+            ("qq", None),
+            ("later", None),
             ("y", None),
             ("p", None),
             ("completely", None),

@@ -314,3 +314,22 @@ fn functions_that_share_all_their_variables_are_refused() {
         "{messages:?}"
     );
 }
+
+#[test]
+fn types_that_grow_without_end_are_cut() {
+    let node = "type Node = {name: string, left?: Node, right?: Node, parent?: Node}\nfn f(n: Node) { return n.name }\n\
+        tool t(n: Node) -> Node { n }\n";
+    let text = |value: &str| Ok(value.to_owned());
+    let shown = |program: &str| support::run(program).result.map(|value| value.to_string());
+    assert_eq!(shown(&format!("{node}f({{name: \"a\", left: {{name: \"b\"}}}})")), text("a"));
+    assert_eq!(shown(&format!("{node}schema_is({{name: \"a\", left: {{name: 1}}}}, Node)")), text("false"));
+    let mut chain = String::from("type T0 = int\n");
+    (1..=30).for_each(|at| chain.push_str(&format!("type T{at} = {{x: T{0}, y: T{0}}}\n", at - 1)));
+    assert_eq!(
+        shown(&format!("{chain}fn f(t: T30) {{ return 1 }}\nschema_is({{x: 1}}, T30)")),
+        text("false")
+    );
+    let boxed = "type Box<T> = {value: T}\ntype BI = Box<int>\n";
+    assert_eq!(shown(&format!("{boxed}schema_is({{value: 1}}, BI)")), text("true"));
+    assert_eq!(shown(&format!("{boxed}schema_is({{value: \"a\"}}, BI)")), text("false"));
+}

@@ -70,8 +70,14 @@ fn separators() {
         ("fn f() { a b }", &["Expected statement separator (`;` or newline), got id(b) at 1:12"]),
         ("skill s { a 1 b 2 }", &["Expected skill field separator (`;` or newline), got id(b) at 1:15"]),
         ("fn f() { a;; b }", &["Expected expression, got ; at 1:12"]),
-        ("if a { b }; else { c }", &["Expected expression, got 'else' (reserved keyword) at 1:13"]),
-        ("try { b }; catch { c }", &["Expected expression, got 'catch' (reserved keyword) at 1:12"]),
+        (
+            "if a { b }; else { c }",
+            &["Expected statement separator (`;` or newline), got 'else' (reserved keyword) at 1:13"],
+        ),
+        (
+            "try { b }; catch { c }",
+            &["Expected statement separator (`;` or newline), got 'catch' (reserved keyword) at 1:12"],
+        ),
         ("f(x)(y)", &["Expected top-level item separator (`;` or newline), got ( at 1:5"]),
         ("[1 2]", &["Expected ], got int(2) at 1:4"]),
         ("f(a b)", &["Expected ), got id(b) at 1:5"]),

@@ -6,6 +6,9 @@ use super::*;
 use crate::syntax::ast::*;
 use crate::value::Dict;
 
+/// What a budget may limit.
+const LIMITS: [&str; 4] = ["llm_cost_usd", "llm_tokens", "mcp_calls", "pg_queries"];
+
 /// What an attribute makes of a function.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Registered {
@@ -93,12 +96,27 @@ impl<'a> Compiler<'a> {
                 let message = "@budget needs the names of its limits, as in `@budget(llm_tokens: 10000)`";
                 self.error(Code::Misplaced, attribute.span, message);
             }
+            attribute.args.iter().for_each(|arg| self.check_limit(arg));
         }
         if let Some((attribute, _)) = registration(decl)
             && !matches!(decl.kind, DeclKind::Function(_))
         {
             let message = format!("@{} can only be applied to function declarations", attribute.name.name);
             self.error(Code::Misplaced, attribute.span, message);
+        }
+    }
+
+    fn check_limit(&mut self, arg: &AttributeArg) {
+        let Some(name) = &arg.name else { return };
+        let wrong = if !LIMITS.contains(&&*name.name) {
+            Some(format!("a budget has no `{}`; it may have {}", name.name, LIMITS.join(", ")))
+        } else if !matches!(arg.value, AttributeValue::Int(_) | AttributeValue::Float(_)) {
+            Some(format!("@budget: '{}' must be a number", name.name))
+        } else {
+            None
+        };
+        if let Some(message) = wrong {
+            self.error(Code::Misplaced, arg.span, message);
         }
     }
 

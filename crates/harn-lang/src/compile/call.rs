@@ -15,7 +15,7 @@ impl<'a> Compiler<'a> {
         if self.type_argument(&callee.name, &meaning, args, dst) {
             return;
         }
-        if self.structs.contains_key(&callee.name) && matches!(meaning, Meaning::Nothing) {
+        if self.types.has_struct(&callee.name) && matches!(meaning, Meaning::Nothing) {
             return self.construct(&callee.name, args, dst);
         }
         if meaning == Meaning::Nothing && self.leaves_unknown && builtins::named_group(&callee.name).is_none()
@@ -140,10 +140,10 @@ impl<'a> Compiler<'a> {
         let Some(Element::Plain(Expr { kind: ExprKind::Name(alias), .. })) = args.get(at) else {
             return false;
         };
-        if !self.aliases.contains_key(alias) {
+        if !self.types.has_alias(alias) {
             return false;
         }
-        let schema = self.schema_of_alias(&alias.clone());
+        let schema = self.schema_of_alias(alias);
         if at == 0 {
             self.load(schema, dst);
             return true;

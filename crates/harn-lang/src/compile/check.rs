@@ -1,5 +1,6 @@
 //! What is checked of arguments when a function is called, and the schemas that types stand for.
 
+use super::resolve::{self, Generics, Resolved, ResolvedField};
 use super::*;
 use crate::syntax::ast::*;
 use crate::value::Dict;
@@ -34,58 +35,35 @@ pub struct WantedField {
     pub wanted: Wanted,
 }
 
-/// How deep a type is looked into: aliases may name each other in a circle.
-pub(crate) const MAX_DEPTH: usize = 32;
-
 const KINDS: [&str; 10] =
     ["int", "float", "string", "bool", "list", "dict", "set", "nil", "closure", "bytes"];
 
-/// What a name in a type stands for.
-pub(crate) enum Named<'a> {
-    Alias(&'a Type),
-    Is(Wanted),
-}
-
 impl Wanted {
-    /// What of a type can be checked; `named` knows the names that are not kinds of values.
-    pub(crate) fn of<'a>(ty: &Type, named: &dyn Fn(&Name) -> Named<'a>) -> Self {
-        Self::nested(ty, named, 0)
-    }
-
-    fn nested<'a>(ty: &Type, named: &dyn Fn(&Name) -> Named<'a>, depth: usize) -> Self {
-        if depth > MAX_DEPTH {
-            return Self::Any;
-        }
-        let deeper = |ty: &Type| Self::nested(ty, named, depth + 1);
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => Self::List(Box::new(deeper(item))),
-                ("dict", [_, value]) => Self::Dict(Box::new(deeper(value))),
-                (kind, []) if KINDS.contains(&kind) => Self::Kind(name.clone()),
-                (_, []) => match named(name) {
-                    Named::Alias(ty) => deeper(ty),
-                    Named::Is(wanted) => wanted,
-                },
-                _ => Self::Any,
-            },
-            TypeKind::List(item) => Self::List(Box::new(deeper(item))),
-            TypeKind::Shape(fields) => Self::Shape(
+    /// What of a type can be checked.
+    pub(crate) fn of(ty: Resolved) -> Self {
+        match ty {
+            Resolved::Kind(name) if KINDS.contains(&&*name) => Self::Kind(name),
+            Resolved::Any | Resolved::Kind(_) | Resolved::Set(_) | Resolved::Struct(_) => Self::Any,
+            Resolved::List(item) => Self::List(Box::new(Self::of(*item))),
+            Resolved::Dict(value) => Self::Dict(Box::new(Self::of(*value))),
+            Resolved::Shape(fields) => Self::Shape(
                 fields
-                    .iter()
+                    .into_iter()
                     .map(|field| WantedField {
-                        name: field.name.name.clone(),
+                        name: field.name,
                         optional: field.optional,
-                        wanted: deeper(&field.ty),
+                        wanted: Self::of(field.ty),
                     })
                     .collect(),
             ),
-            TypeKind::Union(members) => {
-                let members: Vec<Self> = members.iter().map(deeper).collect();
+            Resolved::Interface(name) => Self::Interface(name),
+            Resolved::Union(members) => {
+                let members: Vec<Self> = members.into_iter().map(Self::of).collect();
                 if members.contains(&Self::Any) { Self::Any } else { Self::Union(members) }
             }
-            TypeKind::Function { .. } => Self::Kind("closure".into()),
-            TypeKind::Str(text) => Self::Str(text.clone()),
-            TypeKind::Int(value) => Self::Int(*value),
+            Resolved::Function => Self::Kind("closure".into()),
+            Resolved::Str(text) => Self::Str(text),
+            Resolved::Int(value) => Self::Int(value),
         }
     }
 }
@@ -93,7 +71,7 @@ impl Wanted {
 impl<'a> Compiler<'a> {
     /// The number of a check, if there is anything to check.
     pub(crate) fn param_check(&mut self, param: &Name, ty: &Type) -> Option<u16> {
-        let wanted = Wanted::of(ty, &|name| self.named(name));
+        let wanted = Wanted::of(self.resolved(ty, Generics::Any));
         if wanted == Wanted::Any {
             return None;
         }
@@ -106,104 +84,24 @@ impl<'a> Compiler<'a> {
         params.any(|param| param.name.name == *name)
     }
 
-    fn named(&self, name: &Name) -> Named<'_> {
-        if self.is_type_param(name) {
-            return Named::Is(Wanted::Any);
-        }
-        if self.interfaces.contains_key(name) {
-            return Named::Is(Wanted::Interface(name.clone()));
-        }
-        match self.aliases.get(name) {
-            Some(alias) if alias.type_params.is_empty() => Named::Alias(&alias.ty),
-            _ => Named::Is(Wanted::Any),
-        }
+    fn resolved(&self, ty: &Type, generics: Generics) -> Resolved {
+        let is_param = |name: &Name| self.is_type_param(name);
+        resolve::Place { types: &self.types, is_param: &is_param, generics, left: &self.type_parts }
+            .resolve(ty)
     }
 
     /// The schema dict that a type alias stands for.
-    pub(crate) fn schema_of_alias(&mut self, name: &Name) -> Value {
-        match self.aliases.get(name) {
-            Some(alias) => self.schema(&alias.ty, 0),
-            None => Value::Nil,
-        }
-    }
-
-    fn schema(&self, ty: &Type, depth: usize) -> Value {
-        let kind = |name: &str| Value::record([("type", name.into())]);
-        if depth > MAX_DEPTH {
-            return Value::dict(Dict::new());
-        }
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => {
-                    Value::record([("type", "list".into()), ("items", self.schema(item, depth + 1))])
-                }
-                ("dict", [_, value]) => Value::record([
-                    ("type", "dict".into()),
-                    ("additional_properties", self.schema(value, depth + 1)),
-                ]),
-                ("any" | "unknown", []) => Value::dict(Dict::new()),
-                (_, []) => match self.aliases.get(name) {
-                    Some(alias) => self.schema(&alias.ty, depth + 1),
-                    None => kind(name),
-                },
-                _ => kind(name),
-            },
-            TypeKind::List(item) => {
-                Value::record([("type", "list".into()), ("items", self.schema(item, depth + 1))])
-            }
-            TypeKind::Shape(fields) => self.shape_schema(fields, depth),
-            TypeKind::Union(members) => self.union_schema(members, depth),
-            TypeKind::Function { .. } => kind("closure"),
-            TypeKind::Str(text) => Value::record([("type", "string".into()), ("const", Value::str(&**text))]),
-            TypeKind::Int(value) => Value::record([("type", "int".into()), ("const", Value::Int(*value))]),
-        }
-    }
-
-    fn shape_schema(&self, fields: &[ShapeField], depth: usize) -> Value {
-        let properties = fields
-            .iter()
-            .map(|field| (Arc::new(Text::new(&*field.name.name)), self.schema(&field.ty, depth + 1)))
-            .collect();
-        let required = fields.iter().filter(|field| !field.optional);
-        let required = required.map(|field| Value::str(&*field.name.name)).collect();
-        Value::record([
-            ("type", "dict".into()),
-            ("properties", Value::dict(properties)),
-            ("required", Value::list(required)),
-        ])
-    }
-
-    fn union_schema(&self, members: &[Type], depth: usize) -> Value {
-        let texts: Option<Vec<Value>> = (members.iter())
-            .map(|member| match &member.kind {
-                TypeKind::Str(text) => Some(Value::str(&**text)),
-                _ => None,
-            })
-            .collect();
-        if let Some(texts) = texts {
-            return Value::record([("type", "string".into()), ("enum", Value::list(texts))]);
-        }
-        let numbers: Option<Vec<Value>> = (members.iter())
-            .map(|member| match &member.kind {
-                TypeKind::Int(value) => Some(Value::Int(*value)),
-                _ => None,
-            })
-            .collect();
-        if let Some(numbers) = numbers {
-            return Value::record([("type", "int".into()), ("enum", Value::list(numbers))]);
-        }
-        let branches = members.iter().map(|member| self.schema(member, depth + 1)).collect();
-        Value::record([("union", Value::list(branches))])
+    pub(crate) fn schema_of_alias(&self, name: &Name) -> Value {
+        let kind = TypeKind::Name { name: name.clone(), args: Vec::new() };
+        schema(&self.resolved(&Type { kind, span: Span::default() }, Generics::PutIn))
     }
 
     /// Parameters and result of a tool as JSON Schema; its handler is added by the code.
     pub(crate) fn tool_config(&mut self, params: &[Param], returns: Option<&Type>) -> Dict {
         let mut parameters = Dict::new();
         for param in params {
-            let mut schema = match &param.ty {
-                Some(ty) => self.json_schema(ty, 0),
-                None => Dict::from_iter([(text("type"), "any".into())]),
-            };
+            let ty = param.ty.as_ref().map_or(Resolved::Any, |ty| self.resolved(ty, Generics::PutIn));
+            let mut schema = json_schema(&ty);
             if let Some(default) = &param.default {
                 schema.insert(text("required"), Value::Bool(false));
                 if let Some(value) = constant(default) {
@@ -215,56 +113,101 @@ impl<'a> Compiler<'a> {
         let mut config = Dict::new();
         config.insert(text("parameters"), Value::dict(parameters));
         if let Some(ty) = returns {
-            config.insert(text("returns"), Value::dict(self.json_schema(ty, 0)));
+            let schema = json_schema(&self.resolved(ty, Generics::PutIn));
+            config.insert(text("returns"), Value::dict(schema));
         }
         config
     }
+}
 
-    fn json_schema(&self, ty: &Type, depth: usize) -> Dict {
-        let one = |name: &str| Dict::from_iter([(text("type"), name.into())]);
-        if depth > MAX_DEPTH {
-            return one("any");
+/// The dict that `schema_of` gives.
+fn schema(ty: &Resolved) -> Value {
+    let kind = |name: &str| Value::record([("type", name.into())]);
+    match ty {
+        Resolved::Any | Resolved::Interface(_) => Value::dict(Dict::new()),
+        Resolved::Kind(name) => kind(name),
+        Resolved::List(item) => Value::record([("type", "list".into()), ("items", schema(item))]),
+        Resolved::Set(_) => kind("set"),
+        Resolved::Dict(value) => {
+            Value::record([("type", "dict".into()), ("additional_properties", schema(value))])
         }
-        let deeper = |ty: &Type| Value::dict(self.json_schema(ty, depth + 1));
-        let array =
-            |item: &Type| Dict::from_iter([(text("type"), "array".into()), (text("items"), deeper(item))]);
-        match &ty.kind {
-            TypeKind::Name { name, args } => match (&**name, args.as_slice()) {
-                ("list", [item]) => array(item),
-                ("dict", [_, value]) => Dict::from_iter([
-                    (text("type"), "object".into()),
-                    (text("additionalProperties"), deeper(value)),
-                ]),
-                ("int", []) => one("integer"),
-                ("float", []) => one("number"),
-                ("bool", []) => one("boolean"),
-                ("list", []) => one("array"),
-                ("dict", []) => one("object"),
-                ("nil", []) => one("null"),
-                (_, []) => match self.aliases.get(name) {
-                    Some(alias) => self.json_schema(&alias.ty, depth + 1),
-                    None => one(name),
-                },
-                _ => one(name),
-            },
-            TypeKind::List(item) => array(item),
-            TypeKind::Shape(fields) => {
-                let properties = fields.iter().map(|field| (text(&field.name.name), deeper(&field.ty)));
-                let required = fields.iter().filter(|field| !field.optional);
-                let required = required.map(|field| Value::str(&*field.name.name)).collect();
-                Dict::from_iter([
-                    (text("type"), "object".into()),
-                    (text("properties"), Value::dict(properties.collect())),
-                    (text("required"), Value::list(required)),
-                ])
-            }
-            TypeKind::Union(members) => {
-                Dict::from_iter([(text("oneOf"), Value::list(members.iter().map(deeper).collect()))])
-            }
-            TypeKind::Function { .. } => one("any"),
-            TypeKind::Str(literal) => Dict::from_iter([(text("const"), Value::str(&**literal))]),
-            TypeKind::Int(literal) => Dict::from_iter([(text("const"), Value::Int(*literal))]),
+        Resolved::Shape(fields) | Resolved::Struct(fields) => {
+            let properties = fields.iter().map(|field| (text(&field.name), schema(&field.ty))).collect();
+            Value::record([
+                ("type", "dict".into()),
+                ("properties", Value::dict(properties)),
+                ("required", required(fields)),
+            ])
         }
+        Resolved::Union(members) => union_schema(members),
+        Resolved::Function => kind("closure"),
+        Resolved::Str(text) => Value::record([("type", "string".into()), ("const", Value::str(&**text))]),
+        Resolved::Int(value) => Value::record([("type", "int".into()), ("const", Value::Int(*value))]),
+    }
+}
+
+fn required(fields: &[ResolvedField]) -> Value {
+    let required = fields.iter().filter(|field| !field.optional);
+    Value::list(required.map(|field| Value::str(&*field.name)).collect())
+}
+
+fn union_schema(members: &[Resolved]) -> Value {
+    let texts: Option<Vec<Value>> = (members.iter())
+        .map(|member| match member {
+            Resolved::Str(text) => Some(Value::str(&**text)),
+            _ => None,
+        })
+        .collect();
+    if let Some(texts) = texts {
+        return Value::record([("type", "string".into()), ("enum", Value::list(texts))]);
+    }
+    let numbers: Option<Vec<Value>> = (members.iter())
+        .map(|member| match member {
+            Resolved::Int(value) => Some(Value::Int(*value)),
+            _ => None,
+        })
+        .collect();
+    if let Some(numbers) = numbers {
+        return Value::record([("type", "int".into()), ("enum", Value::list(numbers))]);
+    }
+    Value::record([("union", Value::list(members.iter().map(schema).collect()))])
+}
+
+/// What a tool says about a parameter.
+fn json_schema(ty: &Resolved) -> Dict {
+    let one = |name: &str| Dict::from_iter([(text("type"), name.into())]);
+    let deeper = |ty: &Resolved| Value::dict(json_schema(ty));
+    match ty {
+        Resolved::Kind(name) => one(match &**name {
+            "int" => "integer",
+            "float" => "number",
+            "bool" => "boolean",
+            "list" => "array",
+            "dict" => "object",
+            "nil" => "null",
+            other => other,
+        }),
+        Resolved::Any | Resolved::Interface(_) | Resolved::Function => one("any"),
+        Resolved::List(item) => {
+            Dict::from_iter([(text("type"), "array".into()), (text("items"), deeper(item))])
+        }
+        Resolved::Set(_) => one("set"),
+        Resolved::Dict(value) => {
+            Dict::from_iter([(text("type"), "object".into()), (text("additionalProperties"), deeper(value))])
+        }
+        Resolved::Shape(fields) | Resolved::Struct(fields) => {
+            let properties = fields.iter().map(|field| (text(&field.name), deeper(&field.ty)));
+            Dict::from_iter([
+                (text("type"), "object".into()),
+                (text("properties"), Value::dict(properties.collect())),
+                (text("required"), required(fields)),
+            ])
+        }
+        Resolved::Union(members) => {
+            Dict::from_iter([(text("oneOf"), Value::list(members.iter().map(deeper).collect()))])
+        }
+        Resolved::Str(literal) => Dict::from_iter([(text("const"), Value::str(&**literal))]),
+        Resolved::Int(literal) => Dict::from_iter([(text("const"), Value::Int(*literal))]),
     }
 }
 

@@ -403,7 +403,7 @@ impl<'a> Compiler<'a> {
         let mark = self.state().next;
         let held = self.state().take_register();
         let manifest = self.state().take_register();
-        self.fields(&pack.fields, manifest);
+        self.emit(Op::EmptyDict { dst: manifest });
         let id =
             pack.id.clone().or_else(|| pack.name.as_ref().map(|name| name.name.clone())).unwrap_or_default();
         for (key, value) in [("id", Value::str(&*id)), ("version", Value::Int(1))] {
@@ -411,7 +411,9 @@ impl<'a> Compiler<'a> {
             let src = self.state().take_register();
             self.load(value, src);
             self.emit(Op::SetField { object: manifest, name, src });
+            self.state().release(src);
         }
+        self.put_fields(&pack.fields, manifest);
         self.builtin("eval_pack_manifest", held, manifest, 1);
         self.state().release(held + 1);
         if !self.is_declaring {
@@ -443,6 +445,10 @@ impl<'a> Compiler<'a> {
 
     fn fields(&mut self, fields: &'a [(Ident, Expr)], dst: Reg) {
         self.emit(Op::EmptyDict { dst });
+        self.put_fields(fields, dst);
+    }
+
+    fn put_fields(&mut self, fields: &'a [(Ident, Expr)], dst: Reg) {
         for (name, value) in fields {
             let mark = self.state().next;
             let key = self.name(&name.name);

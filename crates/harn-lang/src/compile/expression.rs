@@ -253,8 +253,8 @@ impl<'a> Compiler<'a> {
     /// `output_schema: T` takes the name of a type for the schema that it stands for.
     fn expr_or_schema(&mut self, key: &str, value: &'a Expr, dst: Reg) {
         match (key, &value.kind) {
-            ("output_schema", ExprKind::Name(name)) if self.aliases.contains_key(name) => {
-                let schema = self.schema_of_alias(&name.clone());
+            ("output_schema", ExprKind::Name(name)) if self.types.has_alias(name) => {
+                let schema = self.schema_of_alias(name);
                 self.load(schema, dst);
             }
             _ => self.expr(value, dst),
@@ -477,13 +477,12 @@ impl<'a> Compiler<'a> {
     /// The enum and the variant that `E.V` names, unless `E` is a variable here.
     pub(crate) fn variant_named(&mut self, object: &Expr, variant: &Name) -> Option<(Name, Name)> {
         let ExprKind::Name(name) = &object.kind else { return None };
-        let is_enum = self.enums.contains_key(name) || &**name == "Result";
-        (is_enum
-            && !matches!(
-                self.meaning(name),
-                names::Meaning::Register { .. } | names::Meaning::Captured { .. }
-            ))
-        .then(|| (name.clone(), variant.clone()))
+        let is_enum = self.types.has_enum(name) || &**name == "Result";
+        let is_variable = |meaning| {
+            use names::Meaning::{Captured, Global, Register};
+            matches!(meaning, Register { .. } | Captured { .. } | Global { .. })
+        };
+        (is_enum && !is_variable(self.meaning(name))).then(|| (name.clone(), variant.clone()))
     }
 
     fn propagate(&mut self, inner: &'a Expr, dst: Reg) {

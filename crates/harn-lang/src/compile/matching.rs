@@ -5,7 +5,7 @@ use crate::syntax::ast::*;
 
 impl<'a> Compiler<'a> {
     pub(crate) fn match_(&mut self, inner: &'a Match, dst: Reg) {
-        let mark = self.state().next;
+        let (mark, place) = (self.state().next, self.state().place());
         let subject = self.temp(&inner.subject);
         let mut ends = Vec::new();
         for arm in &inner.arms {
@@ -20,6 +20,7 @@ impl<'a> Compiler<'a> {
             ends.push(self.state().jump());
             self.land_all(next);
         }
+        self.state().at(place);
         let src = self.state().take_register();
         self.load(Value::str("No match arm matched the value"), src);
         self.emit(Op::Throw { src });

@@ -19,14 +19,16 @@ mod matching;
 mod module;
 mod names;
 mod pattern;
+pub(crate) mod resolve;
 mod session;
 mod statement;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub use crate::modules::{Loader, NoModules, PRELUDE};
-pub(crate) use check::{MAX_DEPTH, Named, constant};
+pub(crate) use check::constant;
 pub use check::{ParamCheck, Wanted, WantedField};
 pub use module::{Settings, UnknownCalls, check, compile, skipped};
 pub use session::{Session, Step};
@@ -37,6 +39,7 @@ use crate::syntax::ast::Name;
 use crate::syntax::span::Span;
 use crate::value::{Text, Value};
 use function::{Binding, FunctionState, LocalFunction, Place, after};
+use resolve::Types;
 
 /// So often the name that was meant is looked for.
 const MAX_SUGGESTIONS: u32 = 100;
@@ -49,11 +52,10 @@ pub(crate) struct Compiler<'a> {
     locals: Vec<LocalFunction>,
     /// What the module at hand declares at its top, and what it imports.
     scope: HashMap<Name, Binding>,
-    /// Enums of the module at hand with their variants.
-    enums: HashMap<Name, Vec<(Name, u16)>>,
-    structs: HashMap<Name, ()>,
-    interfaces: HashMap<Name, ()>,
-    aliases: HashMap<Name, &'a crate::syntax::ast::Alias>,
+    /// The types that the module at hand can name.
+    types: Types,
+    /// How much of types may still be looked at.
+    type_parts: Cell<u32>,
     module: u16,
     is_prelude: bool,
     /// It is one of the language's own modules, which may use what begins with `__`.

@@ -17,6 +17,8 @@ use crate::value::Dict;
 pub(super) struct Exports {
     pub(super) functions: HashMap<Name, u16>,
     public: HashSet<Name>,
+    /// Where each type is at home.
+    types: HashMap<Name, Arc<Types>>,
 }
 
 impl Exports {
@@ -115,10 +117,8 @@ impl<'a> Compiler<'a> {
             stack: Vec::new(),
             locals: Vec::new(),
             scope: HashMap::new(),
-            enums: HashMap::new(),
-            structs: HashMap::new(),
-            aliases: HashMap::new(),
-            interfaces: HashMap::new(),
+            types: Types::default(),
+            type_parts: Cell::new(resolve::ALL_PARTS),
             module: 0,
             is_prelude: false,
             is_of_language: false,
@@ -162,16 +162,14 @@ impl<'a> Compiler<'a> {
         (self.is_prelude, self.is_entry) = (at == 0, is_entry);
         self.is_of_language = at == 0 || loaded.source.name.starts_with("std/");
         self.constructors = HashMap::new();
-        self.enums = enums_of(body);
-        (self.structs, self.aliases, self.interfaces) = (HashMap::new(), HashMap::new(), HashMap::new());
+        self.types = Types::default();
         self.scope = HashMap::new();
         if is_entry && let Some(carried) = &mut self.carried {
             self.scope = std::mem::take(&mut carried.scope);
+            self.types.imported = std::mem::take(&mut carried.types);
             for earlier in carried.bodies.clone() {
-                self.enums.extend(enums_of(earlier));
                 self.collect_types(earlier);
             }
-            self.enums.extend(enums_of(body));
         }
         self.collect_types(body);
         let name: Name = if is_entry { "pipeline".into() } else { loaded.source.name.clone() };
@@ -236,6 +234,7 @@ impl<'a> Compiler<'a> {
             self.emit(Op::Return { src: out });
             return;
         };
+        self.check_parents(&pipelines);
         self.hoist(body);
         for stmt in body.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Bind { .. })) {
             self.statement(stmt, None);
@@ -250,7 +249,7 @@ impl<'a> Compiler<'a> {
         let mut chain = vec![chosen];
         while let Some(parent) = chain.last().and_then(|last| last.extends.as_ref()) {
             match named(&parent.name) {
-                Some(parent) if chain.len() <= pipelines.len() => chain.push(parent),
+                Some(parent) if chain.len() < pipelines.len() => chain.push(parent),
                 _ => break,
             }
         }
@@ -258,6 +257,26 @@ impl<'a> Compiler<'a> {
             self.pipeline(pipeline, budget_of(body, pipeline), out);
         }
         self.emit(Op::Return { src: out });
+    }
+
+    /// Refuses a pipeline that extends one that is not there, or itself.
+    fn check_parents(&mut self, pipelines: &[&'a Pipeline]) {
+        let all: HashMap<&str, &Pipeline> =
+            pipelines.iter().rev().map(|pipeline| (&*pipeline.name.name, *pipeline)).collect();
+        for pipeline in pipelines {
+            let Some(parent) = &pipeline.extends else { continue };
+            if !all.contains_key(&*parent.name) {
+                let message = format!("There is no pipeline named '{}' to extend", parent.name);
+                self.error(Code::UnknownName, parent.span, message);
+                continue;
+            }
+            let next = |at: &&Pipeline| all.get(&*at.extends.as_ref()?.name).copied();
+            let mut above = std::iter::successors(next(pipeline), next).take(pipelines.len());
+            if above.any(|above| above.name.name == pipeline.name.name) {
+                let message = format!("The pipeline '{}' extends itself", pipeline.name.name);
+                self.error(Code::UnknownName, parent.span, message);
+            }
+        }
     }
 
     fn pipeline(&mut self, pipeline: &'a Pipeline, budget: Option<Dict>, out: Reg) {
@@ -339,14 +358,14 @@ impl<'a> Compiler<'a> {
     }
 
     /// Brings in what is imported; gives what is passed on.
-    fn imports(&mut self, loaded: &'a Module, exports: &[Option<Exports>]) -> Vec<(Name, u16)> {
+    fn imports(&mut self, loaded: &'a Module, exports: &[Option<Exports>]) -> Exports {
         let own: HashSet<&Name> = (loaded.parsed.module.body.iter())
             .filter_map(|stmt| match &stmt.kind {
                 StmtKind::Decl(Decl { kind: DeclKind::Function(function), .. }) => Some(&function.name.name),
                 _ => None,
             })
             .collect();
-        let mut passed_on: Vec<(Name, u16)> = Vec::new();
+        let mut passed_on = Exports::default();
         for stmt in &loaded.parsed.module.body {
             let StmtKind::Import(import) = &stmt.kind else { continue };
             let Some(target) = loaded.imports.get(&import.path) else { continue };
@@ -355,6 +374,16 @@ impl<'a> Compiler<'a> {
                 None => offered.offered(),
                 Some(names) => self.selected(import, names, &offered),
             };
+            let is_wanted = |name: &Name| match &import.names {
+                None => true,
+                Some(names) => names.iter().any(|wanted| wanted.name == *name),
+            };
+            for (name, home) in offered.types.into_iter().filter(|(name, _)| is_wanted(name)) {
+                if import.public {
+                    passed_on.types.insert(name.clone(), Arc::clone(&home));
+                }
+                self.types.imported.insert(name, home);
+            }
             for (name, number) in wanted {
                 let known = self.scope.get(&name).map(|binding| &binding.place);
                 if known.is_some_and(|place| *place != Place::Function(number)) {
@@ -375,7 +404,7 @@ impl<'a> Compiler<'a> {
                     );
                     self.error(Code::Import, import.path_span, message);
                 } else if import.public {
-                    passed_on.push((name.clone(), number));
+                    passed_on.functions.insert(name.clone(), number);
                 }
                 if !is_own {
                     self.define(&name, Place::Function(number), false);
@@ -390,7 +419,8 @@ impl<'a> Compiler<'a> {
         for name in names {
             match offered.functions.get(&name.name) {
                 Some(number) => found.push((name.name.clone(), *number)),
-                // Types are there for the checker only.
+                None if offered.types.contains_key(&name.name) => {}
+                // Something else that a module declares and does not give to others.
                 None if name.name.starts_with(char::is_uppercase) => {}
                 None => {
                     let message = format!("Import error: '{}' is not defined in {}", name.name, import.path);
@@ -401,12 +431,13 @@ impl<'a> Compiler<'a> {
         found
     }
 
-    fn exports(&mut self, body: &[Stmt], passed_on: Vec<(Name, u16)>) -> Exports {
-        let mut exports = Exports::default();
+    fn exports(&mut self, body: &[Stmt], passed_on: Exports) -> Exports {
+        let mut exports = Exports { types: passed_on.types, ..Exports::default() };
+        let home = Arc::new(self.types.clone());
         for stmt in body {
-            let StmtKind::Decl(Decl { kind: DeclKind::Function(function), public, .. }) = &stmt.kind else {
-                continue;
-            };
+            let StmtKind::Decl(decl) = &stmt.kind else { continue };
+            exports.types.extend(resolve::type_name(decl).map(|name| (name.clone(), Arc::clone(&home))));
+            let Decl { kind: DeclKind::Function(function), public, .. } = decl else { continue };
             let name = &function.name.name;
             let hidden = attribute::callable_name(name);
             let binding = self.stack[0].find(&hidden, true).or_else(|| self.stack[0].find(name, true));
@@ -417,7 +448,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        for (name, number) in passed_on {
+        for (name, number) in passed_on.functions {
             exports.public.insert(name.clone());
             exports.functions.insert(name, number);
         }
@@ -427,37 +458,28 @@ impl<'a> Compiler<'a> {
     /// The types that a block declares, wherever it is.
     pub(crate) fn types_of_block(&mut self, body: &'a [Stmt]) {
         for stmt in body {
-            let StmtKind::Decl(decl) = &stmt.kind else { continue };
-            match &decl.kind {
-                DeclKind::Enum(inner) => {
-                    self.enums.insert(inner.name.name.clone(), variants_of(inner));
-                }
-                DeclKind::Struct(inner) => {
-                    self.structs.insert(inner.name.name.clone(), ());
-                }
-                DeclKind::Alias(alias) => {
-                    self.aliases.insert(alias.name.name.clone(), alias);
-                }
-                DeclKind::Interface(inner) => {
-                    self.interfaces.insert(inner.name.name.clone(), ());
-                }
-                _ => {}
+            if let StmtKind::Decl(decl) = &stmt.kind {
+                self.types.declare(decl);
             }
         }
     }
 
-    /// Those of the pipelines and functions of a file too: they are known before they are declared.
+    /// Those of the pipelines, functions and loops of a file too: they are known before they are declared.
     fn collect_types(&mut self, body: &'a [Stmt]) {
-        self.types_of_block(body);
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
-                    self.collect_types(&inner.body.body);
+        let mut waiting: Vec<&'a [Stmt]> = vec![body];
+        while let Some(body) = waiting.pop() {
+            self.types_of_block(body);
+            for stmt in body {
+                match &stmt.kind {
+                    StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
+                        waiting.push(&inner.body.body)
+                    }
+                    StmtKind::Decl(Decl { kind: DeclKind::Function(inner), .. }) => {
+                        waiting.push(&inner.body.body)
+                    }
+                    StmtKind::For { body, .. } | StmtKind::While { body, .. } => waiting.push(&body.body),
+                    _ => {}
                 }
-                StmtKind::Decl(Decl { kind: DeclKind::Function(inner), .. }) => {
-                    self.collect_types(&inner.body.body);
-                }
-                _ => {}
             }
         }
     }
@@ -472,33 +494,4 @@ fn budget_of(body: &[Stmt], pipeline: &Pipeline) -> Option<Dict> {
         },
         _ => None,
     })
-}
-
-fn variants_of(inner: &Enum) -> Vec<(Name, u16)> {
-    let fields = |variant: &Variant| u16::try_from(variant.fields.len()).unwrap_or(u16::MAX);
-    inner.variants.iter().map(|variant| (variant.name.name.clone(), fields(variant))).collect()
-}
-
-/// The enums of a file, wherever in it they are declared.
-fn enums_of(body: &[Stmt]) -> HashMap<Name, Vec<(Name, u16)>> {
-    let mut found = HashMap::new();
-    let mut waiting: Vec<&[Stmt]> = vec![body];
-    while let Some(body) = waiting.pop() {
-        for stmt in body {
-            match &stmt.kind {
-                StmtKind::Decl(Decl { kind: DeclKind::Enum(inner), .. }) => {
-                    found.insert(inner.name.name.clone(), variants_of(inner));
-                }
-                StmtKind::Decl(Decl { kind: DeclKind::Pipeline(inner), .. }) => {
-                    waiting.push(&inner.body.body)
-                }
-                StmtKind::Decl(Decl { kind: DeclKind::Function(inner), .. }) => {
-                    waiting.push(&inner.body.body)
-                }
-                StmtKind::For { body, .. } | StmtKind::While { body, .. } => waiting.push(&body.body),
-                _ => {}
-            }
-        }
-    }
-    found
 }

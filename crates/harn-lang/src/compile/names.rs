@@ -110,7 +110,7 @@ impl<'a> Compiler<'a> {
             Meaning::Nothing if builtins::named_group(&name.name).is_some() => {
                 self.load(builtins::named_group(&name.name).unwrap_or_default(), dst);
             }
-            Meaning::Nothing if self.structs.contains_key(&name.name) => {
+            Meaning::Nothing if self.types.has_struct(&name.name) => {
                 let number = self.constructor(&name.name);
                 self.read_function(number, dst);
             }
@@ -167,7 +167,9 @@ impl<'a> Compiler<'a> {
         self.suggestions -= 1;
         let bound = self.stack.iter().flat_map(|state| &state.scopes).flat_map(|scope| &scope.bindings);
         let names = bound.map(|binding| &*binding.name).chain(self.scope.keys().map(|name| &**name));
-        let near = crate::near::nearest(name, names.chain(builtins::all().map(|builtin| builtin.name)));
+        let names = names.chain(builtins::all().map(|builtin| builtin.name));
+        // Those with `__` are the language's own.
+        let near = crate::near::nearest(name, names.filter(|name| !name.starts_with("__")));
         near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Carried<'a> {
     pub scope: HashMap<Name, Binding>,
     /// The earlier entries, for the types that they declare.
     pub bodies: Vec<&'a [Stmt]>,
+    /// The types that they imported, where each is at home.
+    pub types: HashMap<Name, Arc<Types>>,
     /// How many modules there are before those of this entry, its prelude not counted.
     pub modules: usize,
 }
@@ -33,6 +35,7 @@ pub struct Session {
     next_id: u32,
     scope: HashMap<Name, Binding>,
     entries: Vec<Module>,
+    types: HashMap<Name, Arc<Types>>,
     /// What imported modules give, by the names of their sources: each is set up once.
     known: HashMap<Arc<str>, Exports>,
 }
@@ -63,6 +66,7 @@ impl Session {
             next_id,
             scope: HashMap::new(),
             entries: Vec::new(),
+            types: HashMap::new(),
             known: HashMap::new(),
         }
     }
@@ -101,7 +105,8 @@ impl Session {
         for (name, number) in exports[1].take().unwrap_or_default().functions {
             compiler.define(&name, Place::Function(number), false);
         }
-        let Compiler { program, names, texts, next_id, scope, .. } = compiler;
+        let Compiler { program, names, texts, next_id, scope, types, .. } = compiler;
+        self.types = types.imported;
         (self.program, self.names, self.texts) = (program, names, texts);
         (self.next_id, self.scope, self.known) = (next_id, scope, known);
         let entry = modules.swap_remove(1);
@@ -115,6 +120,7 @@ impl Session {
         let carried = Carried {
             scope: self.scope.clone(),
             bodies: self.entries.iter().map(|entry| entry.parsed.module.body.as_slice()).collect(),
+            types: self.types.clone(),
             modules: self.program.sources.len() - 1,
         };
         let mut compiler = Compiler::new(&self.settings);

@@ -330,6 +330,17 @@ pub struct Expr {
     pub span: Span,
 }
 
+impl Expr {
+    /// The expression without the parentheses around it.
+    pub fn peeled(&self) -> &Self {
+        let mut peeled = self;
+        while let ExprKind::Paren(inner) = &peeled.kind {
+            peeled = inner;
+        }
+        peeled
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
     Nil,

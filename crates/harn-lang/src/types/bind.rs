@@ -83,10 +83,7 @@ impl<'a> Checker<'a> {
     }
 
     pub(super) fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) {
-        let mut target = target;
-        while let ExprKind::Paren(inner) = &target.kind {
-            target = inner;
-        }
+        let target = target.peeled();
         let ExprKind::Name(name) = &target.kind else {
             self.infer(target);
             self.infer(value);

@@ -51,14 +51,22 @@ impl<'a> Checker<'a> {
                 self.narrow_past(&inner.subject, arm, &mut handled);
             }
         }
+        if inner.arms.is_empty() {
+            return Ty::Hole;
+        }
+        if branches.iter().all(|branch| branch.exits) {
+            // Whoever comes here had a value that no arm was for.
+            self.narrow_past_all(inner);
+            return NEVER;
+        }
         self.scope.rewind(start, true);
         self.scope.merge(&branches);
-        if inner.arms.is_empty() { Ty::Hole } else { Ty::union(values) }
+        Ty::union(values)
     }
 
     fn pattern(&self, pattern: &'a Expr) -> Pattern<'a> {
+        let pattern = pattern.peeled();
         match &pattern.kind {
-            ExprKind::Paren(inner) => self.pattern(inner),
             ExprKind::Name(_) => Pattern::All,
             ExprKind::Field { object, name, optional: false } => match self.enum_named(object) {
                 Some(id) => Pattern::Variant(id, name, &[]),
@@ -161,6 +169,19 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// What is known after an arm that takes everything did not match: nothing is left.
+    fn narrow_past_all(&mut self, inner: &'a Match) {
+        let takes_all = |arm: &'a Arm| {
+            let mut patterns = arm.patterns.iter();
+            arm.guard.is_none() && patterns.any(|pattern| matches!(self.pattern(pattern), Pattern::All))
+        };
+        if inner.arms.iter().any(takes_all)
+            && let Some((symbol, path)) = self.place(&inner.subject)
+        {
+            self.scope.narrow(symbol, &path, NEVER);
+        }
+    }
+
     fn narrow_past_enum(&mut self, subject: &Expr, id: DeclId, handled: &HashSet<(DeclId, &str)>) {
         let Kind::Enum(variants) = &self.decls[id].kind else { return };
         // Most of the time it is enough to count.
@@ -182,7 +203,9 @@ impl<'a> Checker<'a> {
         let ty = self.expand(&self.place_type(symbol, &path));
         let Some(tag) = self.tag_of(&ty) else { return };
         let only_tag = entries.iter().all(|entry| match entry {
-            Entry::Named { key, value } => *key.name == *tag || matches!(value.kind, ExprKind::Name(_)),
+            Entry::Named { key, value } => {
+                *key.name == *tag || matches!(value.peeled().kind, ExprKind::Name(_))
+            }
             _ => false,
         });
         if only_tag
@@ -240,6 +263,7 @@ impl<'a> Checker<'a> {
 
     /// A part of the value: a name takes it, anything else is a pattern again.
     fn bind_part(&mut self, pattern: &'a Expr, ty: Ty) {
+        let pattern = pattern.peeled();
         match &pattern.kind {
             ExprKind::Name(name) => self.scope.variable(name, None, ty, false),
             _ => self.bind_pattern(pattern, &ty),
@@ -288,11 +312,11 @@ impl<'a> Checker<'a> {
         let mut covered: Vec<Ty> = Vec::new();
         let mut variants: HashSet<(DeclId, &str)> = HashSet::new();
         let mut dicts: Vec<&'a [Entry]> = Vec::new();
-        for arm in &inner.arms {
+        // What a guard turns away is left for the arms after it.
+        for arm in inner.arms.iter().filter(|arm| arm.guard.is_none()) {
             for pattern in &arm.patterns {
                 match self.pattern(pattern) {
-                    Pattern::All if arm.guard.is_none() => return,
-                    Pattern::All => {}
+                    Pattern::All => return,
                     Pattern::Literal(literal) => covered.push(literal),
                     Pattern::Variant(id, variant, _) => {
                         variants.insert((id, &*variant.name));
@@ -303,11 +327,7 @@ impl<'a> Checker<'a> {
             }
         }
         let ty = self.expand(&subject.settled());
-        let mut expr = &inner.subject;
-        while let ExprKind::Paren(inside) = &expr.kind {
-            expr = inside;
-        }
-        let missing = match &expr.kind {
+        let missing = match &inner.subject.peeled().kind {
             ExprKind::Field { object, name, .. } if variants.is_empty() && dicts.is_empty() => {
                 self.missing_tags(object, &name.name, &covered)
             }
@@ -449,5 +469,5 @@ impl<'a> Checker<'a> {
 
 fn is_name(arg: &Element) -> bool {
     let (Element::Plain(part) | Element::Spread(part)) = arg;
-    matches!(part.kind, ExprKind::Name(_))
+    matches!(part.peeled().kind, ExprKind::Name(_))
 }

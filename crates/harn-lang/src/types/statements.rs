@@ -5,7 +5,7 @@ use super::assigned::effects;
 use super::facts::Outcomes;
 use super::ty::{NEVER, NIL, Ty};
 use crate::problem::Code;
-use crate::syntax::ast::{Block, Decl, DeclKind, Expr, Pattern, Select, Stmt, StmtKind};
+use crate::syntax::ast::{Block, Decl, DeclKind, Expr, ExprKind, Pattern, Select, Stmt, StmtKind};
 
 impl<'a> Checker<'a> {
     /// A block with a scope of its own. Gives the type of its value; `never` if its end is never reached.
@@ -29,7 +29,8 @@ impl<'a> Checker<'a> {
             }
             let result = self.statement(stmt);
             if value != NEVER {
-                is_left = result == NEVER;
+                // What follows a `match` is there for values that no arm was for.
+                is_left = result == NEVER && !is_match(stmt);
                 value = result;
             }
         }
@@ -181,7 +182,7 @@ impl<'a> Checker<'a> {
             return NIL;
         }
         self.apply(no);
-        let is_endless = matches!(condition.kind, crate::syntax::ast::ExprKind::Bool(true));
+        let is_endless = matches!(condition.kind, ExprKind::Bool(true));
         if is_endless { NEVER } else { NIL }
     }
 
@@ -208,4 +209,8 @@ impl<'a> Checker<'a> {
         }
         self.scope.merge(&branches);
     }
+}
+
+fn is_match(stmt: &Stmt) -> bool {
+    matches!(&stmt.kind, StmtKind::Expr(Expr { kind: ExprKind::Match(_), .. }))
 }

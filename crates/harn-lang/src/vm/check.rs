@@ -31,6 +31,9 @@ fn fits(wanted: &Wanted, value: &Value, param: &str) -> Result<(), Fault> {
             ))),
         },
         other if matches(other, value) => Ok(()),
+        Wanted::Union(members) if meant(members, value).is_some() => {
+            meant(members, value).map_or(Ok(()), |member| fits(member, value, param))
+        }
         other => Err(simple(&label(other), value, param)),
     }
 }
@@ -79,6 +82,9 @@ fn shape(fields: &[WantedField], value: &Value, param: &str) -> Result<(), Fault
             Wanted::Dict(_) if matches!(value, Value::Dict(_)) => {
                 fits(&field.wanted, value, &format!("{param}.{name}"))?;
             }
+            Wanted::Union(members) if meant(members, value).is_some() => {
+                fits(&field.wanted, value, &format!("{param}.{name}"))?;
+            }
             other => {
                 let (label, got) = (label(other), value.type_name());
                 return Err(Fault::Type(format!(
@@ -113,13 +119,27 @@ fn misfit(wanted: &Wanted, value: &Value, path: String) -> Option<String> {
         (wanted, value) if matches(wanted, value) => None,
         // Where one of several types is of the same kind, that one was meant.
         (Wanted::Union(members), value) if members.iter().any(|member| is_meant(member, value)) => {
-            let member = members.iter().find(|member| is_meant(member, value))?;
-            misfit(member, value, path)
+            let first = || members.iter().find(|member| is_meant(member, value));
+            misfit(meant(members, value).or_else(first)?, value, path)
         }
         (wanted, value) => {
             Some(format!("at {path}: expected type '{}', got '{}'", label(wanted), value.type_name()))
         }
     }
+}
+
+/// The shape of a union that a value was to be: the only one, or the only one whose literals it has.
+fn meant<'w>(members: &'w [Wanted], value: &Value) -> Option<&'w Wanted> {
+    let given = value.as_dict().or_else(|| struct_fields(value))?;
+    let is_tagged = |field: &WantedField| {
+        matches!(field.wanted, Wanted::Str(_) | Wanted::Int(_)) && has_field(given, field)
+    };
+    let only = |is_it: &dyn Fn(&[WantedField]) -> bool| {
+        let mut found =
+            members.iter().filter(|member| matches!(member, Wanted::Shape(fields) if is_it(fields)));
+        found.next().filter(|_| found.next().is_none())
+    };
+    only(&|_| true).or_else(|| only(&|fields| fields.iter().any(is_tagged)))
 }
 
 /// Whether a value is of the kind that a type with something inside of it wants.

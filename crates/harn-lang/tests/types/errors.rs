@@ -445,6 +445,18 @@ fn matches_that_forget_something() {
             "Non-exhaustive match on union type: missing B",
         ),
         (
+            "enum C { Red, Green }\nfn f(c: C) {\n  match c {\n    C.Red -> { 1 }\n    C.Green if 1 > 2 -> { 2 }\n  }\n}",
+            "Non-exhaustive match on enum C: missing variants Green",
+        ),
+        (
+            "type S = \"on\" | \"off\"\nfn f(s: S, b: bool) {\n  match s {\n    \"on\" if b -> { 1 }\n    \"off\" -> { 2 }\n  }\n}",
+            "Non-exhaustive match on literal union: missing \"on\"",
+        ),
+        (
+            "type S = \"on\" | \"off\"\nfn f(s: S, b: bool) {\n  match s {\n    \"on\" if b -> { return 1 }\n    \"off\" -> { return 2 }\n    \"on\" if !b -> { return 3 }\n    (_) if b -> { return 4 }\n  }\n  unreachable(\"never\")\n}",
+            "Non-exhaustive match on literal union: missing \"on\"",
+        ),
+        (
             "fn f(x: string | int) {\n  if type_of(x) == \"string\" { return 1 }\n  unreachable(x)\n}",
             "unreachable() argument has type `int` \u{2014} not all cases are handled",
         ),
@@ -457,6 +469,12 @@ fn matches_that_forget_something() {
         "fn f(x: string | int) -> int {\n  if type_of(x) == \"string\" { return 1 }\n  if type_of(x) == \"int\" { return x }\n  unreachable(x)\n}\nprintln(f(1))",
         "type S = \"on\" | \"off\"\nfn f(s: S) -> int {\n  match s {\n    \"on\" -> { return 1 }\n    \"off\" -> { return 2 }\n    _ -> { unreachable(s) }\n  }\n}\nprintln(f(\"on\"))",
         "enum E { A, B(n: int) }\nfn f(e: E) -> int {\n  match e {\n    E.A -> { return 1 }\n    E.B(n) -> { return n }\n    _ -> { unreachable(e) }\n  }\n}\nprintln(f(E.A))",
+        "type S = \"on\" | \"off\"\nfn f(s: S) -> int {\n  match s {\n    \"on\" -> { return 1 }\n    \"off\" -> { return 2 }\n  }\n  unreachable(s)\n}\nprintln(f(\"on\"))",
+        "enum E { A, B(n: int) }\nfn f(e: E) -> int {\n  match e {\n    E.A -> { return 1 }\n    E.B(n) -> { return n }\n  }\n  unreachable(e)\n}\nprintln(f(E.A))",
+        "fn f(e: string) -> int {\n  match e {\n    \"a\" -> { return 1 }\n    (_) -> { return 2 }\n  }\n  unreachable(e)\n}\nprintln(f(\"a\"))",
+        "fn f(n: int) -> int {\n  match n {\n    1 -> { return 1 }\n    _ -> { return 2 }\n  }\n  return 0\n}\nprintln(f(1))",
+        "enum E { A, B }\nfn f(e: E, b: bool) {\n  return match e {\n    E.A if b -> { 1 }\n    E.A -> { 2 }\n    E.B -> { 3 }\n  }\n}\nprintln(f(E.A, true))",
+        "enum E { A, B(n: int) }\nfn f(e: E) -> int {\n  return match e {\n    E.A -> { 1 }\n    E.B((n)) -> { n + 1 }\n  }\n}\nprintln(f(E.A))",
         "unreachable()",
         "unreachable(\"not reached\")",
     ]);

@@ -275,7 +275,10 @@ impl Parser<'_> {
             _ => None,
         };
         if help.is_some() {
-            return Err(self.expected_with_help("expression", help));
+            let before = self.input.at.checked_sub(1).and_then(|at| self.input.tokens.get(at));
+            let is_separated = before.is_some_and(|token| token.kind == TokenKind::Sign(Sign::Semicolon));
+            let wanted = if is_separated { "statement separator (`;` or newline)" } else { "expression" };
+            return Err(self.expected_with_help(wanted, help));
         }
         let target = self.expr();
         match self.assignment() {

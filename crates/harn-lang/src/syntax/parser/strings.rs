@@ -71,12 +71,12 @@ impl Parser<'_> {
         let mut at = 0;
         while let Some(length) = text[at..].find("${") {
             let Some(end) = lexer::interpolation_end(text.as_bytes(), at + length + 2) else { break };
-            plain.push_str(&text[at..at + length]);
+            push_lines(&mut plain, &text[at..at + length]);
             let place = Span::new(base + offset(at + length), base + offset(end + 1));
             self.interpolated(place, &mut plain, &mut parts)?;
             at = end + 1;
         }
-        plain.push_str(&text[at..]);
+        push_lines(&mut plain, &text[at..]);
         push_text(&mut parts, plain);
         dedent(&mut parts);
         Ok(joined(parts))
@@ -146,6 +146,11 @@ fn push_escape(plain: &mut String, escaped: Option<char>) {
             plain.extend(other);
         }
     }
+}
+
+/// How the lines of a file end is no part of a text in it.
+fn push_lines(plain: &mut String, text: &str) {
+    plain.push_str(&text.replace("\r\n", "\n"));
 }
 
 fn push_text(parts: &mut Vec<Part>, text: String) {
