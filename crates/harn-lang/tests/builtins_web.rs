@@ -29,7 +29,21 @@ fn cookies() {
         ("cookie_verify(cookie_sign('v', 'k'), 'k')", "{valid: true, value: v}"),
         ("cookie_verify(cookie_sign('v', 'k'), 'l')", "{valid: false, value: nil}"),
         ("cookie_verify('v', 'k')", "{valid: false, value: nil}"),
-        ("cookie_sign('v', '')", "Thrown: a signature needs a secret"),
+        ("cookie_sign('v', '')", "Thrown: cookie_sign: the secret must not be empty"),
+        ("cookie_sign('v', nil)", "Thrown: cookie_sign: the secret must be a string or bytes, got nil"),
+        ("cookie_verify('v.x')", "Thrown: cookie_verify: the secret must be a string or bytes, got nil"),
+        ("session_sign({}, nil)", "Thrown: session_sign: the secret must be a string or bytes, got nil"),
+        ("session_verify('x.y', 1)", "Thrown: session_verify: the secret must be a string or bytes, got int"),
+        ("cookie_parse(['a=1', 'b=2; c=3'])", "{a: 1, b: 2, c: 3}"),
+        ("cookie_parse({headers: {cookie: ['a=1', 'b=2']}})", "{a: 1, b: 2}"),
+        (
+            "cookie_serialize('a', 'x', {same_site: 'STRICT', expires: 1704445623})",
+            "a=x; Expires=Fri, 05 Jan 2024 09:07:03 GMT; SameSite=Strict",
+        ),
+        (
+            "cookie_serialize('a', 'x', {same_site: 'maybe'})",
+            "Thrown: cookie_serialize: same_site must be strict, lax or none, got maybe",
+        ),
         ("session_verify(session_sign({user: 1}, 'k'), 'k')", "{payload: {user: 1}, valid: true}"),
         ("session_verify('x.y', 'k')", "{payload: nil, valid: false}"),
         (
@@ -53,6 +67,11 @@ fn forms() {
         (
             "multipart_parse('--B\\r\\nContent-Disposition: form-data; name=\"f\"; filename=\"a.txt\"\\r\\nContent-Type: text/plain\\r\\n\\r\\nhi\\r\\n--B--\\r\\n', 'multipart/form-data; boundary=B')",
             "{fields: [{bytes: b\"6869\", content_type: text/plain, filename: a.txt, headers: {content-disposition: form-data; name=\"f\"; filename=\"a.txt\", content-type: text/plain}, name: f, text: hi}]}",
+        ),
+        ("multipart_form_data([{value: 'x'}])", "Thrown: multipart_form_data: a field needs a name"),
+        (
+            "multipart_form_data('x')",
+            "Type error: multipart_form_data: fields must be a dict or a list, got string",
         ),
         ("multipart_parse('x', 'text/plain')", "Thrown: multipart_parse: the content type names no boundary"),
         (

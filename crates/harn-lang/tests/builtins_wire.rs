@@ -131,10 +131,27 @@ fn tokens() {
             "{claims: {}, expires_at: 9, kid: one, reason: nil, valid: true}",
         ),
         (
+            "verify_signed_url(signed_url('https://x.test/f#top', {a: 1}, 'k', 100), 'k', 99)",
+            "{claims: {a: 1}, expires_at: 100, kid: nil, reason: nil, valid: true}",
+        ),
+        (
+            "signed_url('https://x.test/', {}, 'k', 'abc')",
+            "Thrown: signed_url: expires_at must be a number, got string",
+        ),
+        (
+            "signed_url('https://x.test/', {}, nil, 9)",
+            "Thrown: signed_url: the secret must be a string or bytes, got nil",
+        ),
+        ("jwt_sign('HS256', {}, nil)", "Thrown: jwt_sign: the secret must be a string or bytes, got nil"),
+        ("jwt_sign('HS256', {}, '')", "Thrown: jwt_sign: the secret must not be empty"),
+        ("hmac_sha256(nil, 'x')", "Thrown: hmac_sha256: the secret must be a string or bytes, got nil"),
+        (
             "verify_signed_url('https://x.test/', 'k', 1)",
             "{claims: nil, reason: missing_signature, valid: false}",
         ),
     ]);
+    let address = told("signed_url('https://x.test/f#top', {}, 'k', 100)");
+    assert!(address.starts_with("https://x.test/f?exp=100&sig=") && address.ends_with("#top"), "{address}");
     let call = format!("__jwt_claims('EdDSA', jwt_sign('EdDSA', {{a: 1}}, '{SEED}'), '{PUBLIC}')");
     assert_eq!(told(&call), "{a: 1}");
 }
@@ -193,6 +210,11 @@ fn tables_and_addresses() {
         ("csv_stringify([{b: 'x,y', a: 1}, {a: nil, b: 'q\"'}])", "a,b\n1,\"x,y\"\n,\"q\"\"\"\n"),
         ("csv_stringify([[1, 2], [3]], {delimiter: ';'})", "1;2\n3\n"),
         ("csv_stringify([{a: 1, b: 2}], {headers: ['b']})", "b\n2\n"),
+        ("csv_parse('1,2\\n3,4', {headers: ['a', 'b']})", "[{a: 1, b: 2}, {a: 3, b: 4}]"),
+        ("csv_parse('a\\n1,2')", "Thrown: csv_parse: line 2 has 2 cells, but there are 1 names"),
+        ("csv_parse('a,b\\n1,\"x\\ny')", "Thrown: csv_parse: the quote in line 2 is never closed"),
+        ("csv_parse('a\\n\"x\"\"y\"\\nx\"y')", "[{a: x\"y}, {a: x\"y}]"),
+        ("csv_stringify([{b: 1}, {a: 2}])", "a,b\n,1\n2,\n"),
         ("csv_stringify([1])", "Thrown: csv_stringify: a row must be a list or dict, got int"),
         (
             "url_parse('https://ann:pw@x.test:8080/a%20b?q=1#top')",
@@ -304,6 +326,16 @@ fn dates() {
         ("duration_to_seconds(duration_minutes(2))", "120"),
         ("duration_to_human(duration_ms(93784005))", "1d 2h 3m 4s 5ms"),
         ("duration_to_human(duration_ms(0))", "0s"),
+        ("duration_to_human('x')", "Type error: duration_to_human: expected a duration, got string"),
+        ("duration_to_seconds(5)", "Type error: duration_to_seconds: expected a duration, got int"),
+        ("date_format(1704445623, '%c|%x|%r')", "Fri Jan  5 09:07:03 2024|01/05/24|09:07:03 AM"),
+        (
+            "date_format(1704445623.045, '%+|%v|%f|%%f')",
+            "2024-01-05T09:07:03.045+00:00| 5-Jan-2024|045000000|%f",
+        ),
+        ("date_format(date_parse('9999-12-31T23:59:59Z'), '%Y-%m')", "9999-12"),
+        ("date_format('9999-12-31', '%Y-%m')", "9999-12"),
+        ("date_parse('9999-13-01')", "Thrown: Cannot parse date: 9999-13-01"),
     ]);
 }
 
@@ -325,6 +357,13 @@ fn compression() {
     }
     check(&[
         ("bytes_to_string(gzip_decode(gzip_encode('abcabc', 9)))", "abcabc"),
+        ("zstd_decode('x')", "Thrown: zstd_decode: this is not Zstandard data, or it is damaged"),
+        ("tar_create('x')", "Type error: tar_create: entries must be a list, got string"),
+        ("zip_create({path: 'a'})", "Type error: zip_create: entries must be a list, got dict"),
+        (
+            "zip_create([{path: 'a', content: 'x'}, {path: 'a', content: 'y'}])",
+            "Thrown: zip_create: there are two entries with the path 'a'",
+        ),
         ("bytes_to_string(zstd_decode(zstd_encode('abcabc', 0)))", "abcabc"),
         ("bytes_to_string(brotli_decode(brotli_encode('abcabc', 11)))", "abcabc"),
         (

@@ -53,9 +53,26 @@ fn what_goes_wrong_is_told_with_its_line() {
             "{{ include \"bad\" }}",
             "Thrown: Template error at line 1: 'end' without a block that it belongs to",
         ),
+        ("\n{{ if }}x{{ end }}", "Thrown: Template error at line 2: 'if' needs a condition"),
+        ("{{ if true }}\n{{ elif }}{{ end }}", "Thrown: Template error at line 2: 'elif' needs a condition"),
+        (
+            "{{ for }}x{{ end }}",
+            "Thrown: Template error at line 1: 'for' needs a name and what it goes through",
+        ),
     ] {
         assert_eq!(render(&files, source), expected, "{source}");
     }
+}
+
+#[test]
+fn a_template_that_has_a_name_cannot_include_itself() {
+    let first = Included { name: "self".to_owned(), source: "{{ include \"self\" }}".to_owned() };
+    let mut files = Files(vec![("self", first.source.clone())]);
+    let mut meter = Meter { fuel: 1 << 30, ..Meter::new(1 << 20) };
+    let mut cx = Cx { meter: &mut meter, rng: &mut Rng::new(1) };
+    let bindings = common::run("{}").unwrap();
+    let fault = template::render_included(&mut cx, first, &bindings, &mut files).unwrap_err();
+    assert_eq!(fault.to_string(), "Thrown: Template error at line 1: circular include detected: self");
 }
 
 #[test]

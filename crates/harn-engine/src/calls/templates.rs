@@ -75,11 +75,11 @@ fn render(ctx: &ToolContext, args: &Args, call: &str) -> Result<Rendered, ToolFa
     let path = args::path(call, args, "path")?;
     let start = ctx.place.root.join(args::path(call, args, FILE)?);
     let mut beside = Beside { ctx, call, start, files: Vec::new() };
-    let Included { source, .. } = beside.load(path, "").map_err(ToolFailure::new)?;
+    let first = beside.load(path, "").map_err(ToolFailure::new)?;
     let bindings = args.get("bindings").map(script::decode).unwrap_or_default();
     let mut meter = Meter { fuel: i64::MAX, ..Meter::new(LARGEST_OUTPUT) };
     let mut cx = Cx { meter: &mut meter, rng: &mut Rng::new(0) };
-    let text = template::render(&mut cx, &source, &bindings, &mut beside);
+    let text = template::render_included(&mut cx, first, &bindings, &mut beside);
     let text = text.map_err(|fault| ToolFailure::new(fault.caught().display()))?;
     Ok(Rendered { text, files: beside.files })
 }

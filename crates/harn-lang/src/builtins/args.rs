@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use super::Cx;
+use super::{Cx, types};
 use crate::fault::Fault;
 use crate::value::{Dict, Text, Value};
 
@@ -114,6 +114,19 @@ pub fn list(args: &[Value], index: usize) -> &[Value] {
     at(args, index).as_list().unwrap_or_default()
 }
 
+/// The items of a list, a set or a range; nothing for anything else.
+pub fn sequence<'a>(
+    cx: &mut Cx<'_>,
+    args: &'a [Value],
+    index: usize,
+) -> Result<Option<Cow<'a, [Value]>>, Fault> {
+    Ok(match at(args, index) {
+        Value::List(list) => Some(Cow::Borrowed(list)),
+        value @ (Value::Set(_) | Value::Range(_)) => Some(Cow::Owned(types::spread(cx, value)?)),
+        _ => None,
+    })
+}
+
 /// The fields of a dict or a struct.
 pub fn dict(args: &[Value], index: usize) -> Option<&Dict> {
     fields(at(args, index))
@@ -132,6 +145,28 @@ pub fn dict_of<'a>(args: &'a [Value], index: usize, builtin: &str, what: &str) -
     dict(args, index).ok_or_else(|| {
         Fault::thrown(format!("{builtin}: {what} must be a dict, got {}", at(args, index).type_name()))
     })
+}
+
+/// The key of a signature: a string or bytes. The printed form of anything else, nil above all, would be known to everybody.
+pub fn key_bytes<'a>(args: &'a [Value], index: usize, builtin: &str) -> Result<&'a [u8], Fault> {
+    match at(args, index) {
+        Value::Str(text) => Ok(text.as_str().as_bytes()),
+        Value::Bytes(bytes) => Ok(bytes),
+        other => {
+            let message =
+                format!("{builtin}: the secret must be a string or bytes, got {}", other.type_name());
+            Err(Fault::thrown(message))
+        }
+    }
+}
+
+/// A key that nobody can guess at once.
+pub fn secret<'a>(args: &'a [Value], index: usize, builtin: &str) -> Result<&'a [u8], Fault> {
+    let secret = key_bytes(args, index, builtin)?;
+    if secret.is_empty() {
+        return Err(Fault::thrown(format!("{builtin}: the secret must not be empty")));
+    }
+    Ok(secret)
 }
 
 /// Bytes, or the UTF-8 of the printed form of anything else.

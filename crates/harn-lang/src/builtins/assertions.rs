@@ -162,6 +162,9 @@ fn category_of_text(text: &str) -> &'static str {
     {
         return category;
     }
+    if text.starts_with("kind:cancelled") {
+        return "cancelled";
+    }
     let numbers = text.split(|c: char| !c.is_ascii_alphanumeric());
     if let Some(category) = numbers.filter_map(category_of_status).next() {
         return category;

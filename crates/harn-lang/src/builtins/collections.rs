@@ -70,7 +70,7 @@ pub static DICTS: Group = Group {
 /// Also the list method.
 pub fn chunk(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let size = args::count_or(args, 1, 1).max(1);
-    let items = args::list(args, 0);
+    let items = args::sequence(cx, args, 0)?.unwrap_or_default();
     cx.charge((items.len() / size).saturating_mul(64).saturating_add(items.len() * 16))?;
     cx.work(items.len());
     Ok(Value::list(items.chunks(size).map(|chunk| Value::list(chunk.to_vec())).collect()))
@@ -80,7 +80,7 @@ pub fn chunk(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
 pub fn window(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let size = args::count_or(args, 1, 2).max(1);
     let step = args::count_or(args, 2, 1).max(1);
-    let items = args::list(args, 0);
+    let items = args::sequence(cx, args, 0)?.unwrap_or_default();
     let count = items.len().saturating_sub(size - 1).div_ceil(step);
     cx.charge(count.saturating_mul(size.saturating_mul(16).saturating_add(64)))?;
     cx.work(count.saturating_mul(size));

@@ -1,5 +1,6 @@
 //! Compressed bytes and archives. What comes out is paid for while it grows.
 
+use std::collections::HashSet;
 use std::io::{Cursor, Read, Write};
 
 use super::args;
@@ -106,10 +107,15 @@ fn gzip_encode(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
 
 fn zstd_decode(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let bytes = input(cx, args)?;
+    // What the reader says of itself are names of its own code.
+    let damaged = || broken("zstd_decode", "this is not Zstandard data, or it is damaged");
     let mut rest = &*bytes;
     let source = ruzstd::decoding::StreamingDecoder::new_with_max_window_size(&mut rest, MAX_WINDOW)
-        .map_err(|error| broken("zstd_decode", error))?;
-    drain(cx, "zstd_decode", source).map(args::bytes)
+        .map_err(|_| damaged())?;
+    drain(cx, "zstd_decode", source).map(args::bytes).map_err(|fault| match fault {
+        Fault::Thrown(_) => damaged(),
+        other => other,
+    })
 }
 
 /// How much a Zstandard stream may look back, in bytes.
@@ -135,6 +141,14 @@ fn brotli_encode(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let bytes = input(cx, args)?;
     let quality = args::int_or(args, 1, 5).clamp(0, 11) as u32;
     drain(cx, "brotli_encode", brotli::CompressorReader::new(&*bytes, 4096, quality, 20)).map(args::bytes)
+}
+
+/// What an archive is made of.
+fn entries<'a>(args: &'a [Value], name: &str) -> Result<&'a [Value], Fault> {
+    let given = args::at(args, 0);
+    given.as_list().ok_or_else(|| {
+        Fault::type_error(format!("{name}: entries must be a list, got {}", given.type_name()))
+    })
 }
 
 /// The path and the content of an entry to be packed.
@@ -165,7 +179,7 @@ fn inside(name: &str, path: &str) -> Result<String, Fault> {
 
 fn tar_create(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let mut archive = tar::Builder::new(Vec::new());
-    for item in args::list(args, 0) {
+    for item in entries(args, "tar_create")? {
         let (path, content, dict) = entry(cx, item, "tar_create")?;
         let mode = dict.get("mode").and_then(Value::as_int).unwrap_or(0o644);
         let mut header = tar::Header::new_gnu();
@@ -213,8 +227,12 @@ fn zip_create(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let options = zip::write::SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Deflated)
         .last_modified_time(zip::DateTime::default());
-    for item in args::list(args, 0) {
+    let mut paths = HashSet::new();
+    for item in entries(args, "zip_create")? {
         let (path, content, _) = entry(cx, item, "zip_create")?;
+        if !paths.insert(path.clone()) {
+            return Err(broken("zip_create", format!("there are two entries with the path '{path}'")));
+        }
         archive.start_file(path, options).map_err(failed)?;
         archive.write_all(&content).map_err(|error| broken("zip_create", error))?;
     }

@@ -6,7 +6,7 @@ use sha2::Sha256;
 
 use super::args::{self, at, key};
 use super::encoding::{is_same, mac};
-use super::{Cx, Group, json, pure};
+use super::{Cx, Group, dates, json, pure, strings};
 use crate::fault::Fault;
 use crate::value::{Dict, Value};
 
@@ -88,16 +88,23 @@ fn pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The Cookie header itself, or that of headers in any spelling, or of a request that has headers.
 fn header_of(cx: &mut Cx<'_>, given: &Value) -> Result<String, Fault> {
-    let Some(dict) = args::fields(given) else {
-        return Ok(if *given == Value::Nil { String::new() } else { args::print(cx, given)?.into_owned() });
-    };
+    let Some(dict) = args::fields(given) else { return lines(cx, given) };
     if let Some(headers @ Value::Dict(_)) = dict.get("headers") {
         return header_of(cx, headers);
     }
     let found = dict.iter().find(|(name, _)| name.as_str().eq_ignore_ascii_case("cookie"));
     match found {
-        Some((_, value)) if args::fields(value).is_none() => Ok(args::print(cx, value)?.into_owned()),
+        Some((_, value)) if args::fields(value).is_none() => lines(cx, value),
         _ => Ok(String::new()),
+    }
+}
+
+/// A header, or several of one name as one.
+fn lines(cx: &mut Cx<'_>, header: &Value) -> Result<String, Fault> {
+    match header {
+        Value::Nil => Ok(String::new()),
+        Value::List(list) => Ok(strings::joined(cx, list.iter(), "; ")?.display()),
+        one => Ok(args::print(cx, one)?.into_owned()),
     }
 }
 
@@ -152,10 +159,7 @@ fn set_cookie(
         ("same_site", "SameSite"),
     ] {
         if let Some(value) = options.get(option).filter(|value| **value != Value::Nil) {
-            let value = match value {
-                Value::Duration(ms) => (ms / 1000).to_string(),
-                other => args::print(cx, other)?.into_owned(),
-            };
+            let value = attribute_of(cx, builtin, option, value)?;
             out.push_str(&format!("; {attribute}={}", checked(builtin, &value, option, &[';'])?));
         }
     }
@@ -167,6 +171,27 @@ fn set_cookie(
         }
     }
     Ok(out)
+}
+
+/// An option as the header has it.
+fn attribute_of(cx: &mut Cx<'_>, builtin: &str, option: &str, value: &Value) -> Result<String, Fault> {
+    let wrong = |expected: &str| {
+        Fault::thrown(format!("{builtin}: {option} must be {expected}, got {}", value.display()))
+    };
+    match (option, value) {
+        ("same_site", _) => {
+            let word = value.as_str().unwrap_or_default();
+            let known = ["Strict", "Lax", "None"].into_iter().find(|known| known.eq_ignore_ascii_case(word));
+            known.map(str::to_owned).ok_or_else(|| wrong("strict, lax or none"))
+        }
+        ("expires", Value::Str(date)) => Ok(date.as_str().to_owned()),
+        ("expires", _) => {
+            let date = value.as_number().and_then(dates::http_date);
+            date.ok_or_else(|| wrong("a date or a number of seconds since 1970"))
+        }
+        (_, Value::Duration(ms)) => Ok((ms / 1000).to_string()),
+        (_, other) => Ok(args::print(cx, other)?.into_owned()),
+    }
 }
 
 fn cookie_serialize(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
@@ -212,46 +237,41 @@ fn signature(secret: &[u8], text: &str) -> Result<String, Fault> {
     Ok(BASE64URL_NOPAD.encode(&mac::<Hmac<Sha256>>(secret, text.as_bytes())?))
 }
 
-fn signed(cx: &mut Cx<'_>, args: &[Value], text: &str, secret: usize) -> Result<String, Fault> {
-    let secret = args::octets(cx, args, secret)?;
-    if secret.is_empty() {
-        return Err(Fault::thrown("a signature needs a secret"));
-    }
+fn signed(cx: &mut Cx<'_>, text: &str, secret: &[u8]) -> Result<String, Fault> {
     cx.charge(text.len() + 64)?;
-    Ok(format!("{text}.{}", signature(&secret, text)?))
+    Ok(format!("{text}.{}", signature(secret, text)?))
 }
 
 /// What was signed, if the signature holds.
-fn verified(cx: &mut Cx<'_>, args: &[Value], text: &str, secret: usize) -> Result<Option<String>, Fault> {
-    let secret = args::octets(cx, args, secret)?;
+fn verified(text: &str, secret: &[u8]) -> Result<Option<String>, Fault> {
     let Some((value, stated)) = text.rsplit_once('.') else { return Ok(None) };
-    let holds = !secret.is_empty() && is_same(signature(&secret, value)?.as_bytes(), stated.as_bytes());
+    let holds = is_same(signature(secret, value)?.as_bytes(), stated.as_bytes());
     Ok(holds.then(|| value.to_owned()))
 }
 
 fn cookie_sign(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let value = args::text(cx, args, 0)?;
-    Ok(signed(cx, args, &value, 1)?.into())
+    Ok(signed(cx, &value, args::secret(args, 1, "cookie_sign")?)?.into())
 }
 
 fn cookie_verify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let text = args::text(cx, args, 0)?;
-    let value = verified(cx, args, &text, 1)?;
+    let value = verified(&text, args::secret(args, 1, "cookie_verify")?)?;
     Ok(Value::record([("valid", value.is_some().into()), ("value", value.map_or(Value::Nil, Value::from))]))
 }
 
-fn session(cx: &mut Cx<'_>, args: &[Value], payload: usize, secret: usize) -> Result<String, Fault> {
-    let payload = json::write::compact(cx, at(args, payload))?;
+fn session(cx: &mut Cx<'_>, payload: &Value, secret: &[u8]) -> Result<String, Fault> {
+    let payload = json::write::compact(cx, payload)?;
     cx.charge(payload.len().saturating_mul(2))?;
-    signed(cx, args, &BASE64URL_NOPAD.encode(payload.as_bytes()), secret)
+    signed(cx, &BASE64URL_NOPAD.encode(payload.as_bytes()), secret)
 }
 
 fn session_sign(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    Ok(session(cx, args, 0, 1)?.into())
+    Ok(session(cx, at(args, 0), args::secret(args, 1, "session_sign")?)?.into())
 }
 
-fn opened(cx: &mut Cx<'_>, args: &[Value], token: &str, secret: usize) -> Answer {
-    let text = verified(cx, args, token, secret)?
+fn opened(cx: &mut Cx<'_>, token: &str, secret: &[u8]) -> Answer {
+    let text = verified(token, secret)?
         .and_then(|text| BASE64URL_NOPAD.decode(text.as_bytes()).ok())
         .and_then(|bytes| String::from_utf8(bytes).ok());
     let payload = match text {
@@ -263,12 +283,12 @@ fn opened(cx: &mut Cx<'_>, args: &[Value], token: &str, secret: usize) -> Answer
 
 fn session_verify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let token = args::text(cx, args, 0)?;
-    opened(cx, args, &token, 1)
+    opened(cx, &token, args::secret(args, 1, "session_verify")?)
 }
 
 fn session_cookie(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let name = args::text(cx, args, 0)?;
-    let token = session(cx, args, 1, 2)?;
+    let token = session(cx, at(args, 1), args::secret(args, 2, "session_cookie")?)?;
     let mut options: Dict = [
         ("path", "/".into()),
         ("http_only", true.into()),
@@ -288,5 +308,5 @@ fn session_from_cookies(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let name = args::text(cx, args, 1)?;
     let found = cookies(cx, at(args, 0))?;
     let token = found.get(&name).and_then(Value::as_str).unwrap_or_default();
-    opened(cx, args, token, 2)
+    opened(cx, token, args::secret(args, 2, "session_from_cookies")?)
 }

@@ -1,5 +1,6 @@
 //! Tables as comma-separated text.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use csv::{ReaderBuilder, Writer, WriterBuilder};
@@ -18,14 +19,14 @@ pub static CSV: Group = Group {
             "csv_parse",
             "text, options?",
             "list",
-            "The rows of a CSV text: dicts by the names in the first row, or lists without `headers`.",
+            "The rows of a CSV text: dicts by the names in the first row, or by a list of names as `headers`; lists if that is false.",
             csv_parse,
         ),
         pure(
             "csv_stringify",
             "rows, options?",
             "string",
-            "Rows as CSV text; a list of names as `headers` says which columns of dicts are written.",
+            "Rows as CSV text, of dicts all keys in order; a list of names as `headers` says which columns are written.",
             csv_stringify,
         ),
     ],
@@ -49,13 +50,19 @@ fn option<'a>(args: &'a [Value], name: &str) -> Option<&'a Value> {
 fn csv_parse(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let text = args::text(cx, args, 0)?;
     cx.work(text.len());
-    let has_names = option(args, "headers").is_none_or(Value::is_truthy);
+    let delimiter = delimiter(args, "csv_parse")?;
+    refuse_open_quote(&text, delimiter)?;
+    let headers = option(args, "headers");
+    let has_names = headers.is_none_or(Value::is_truthy);
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(delimiter(args, "csv_parse")?)
+        .delimiter(delimiter)
         .from_reader(text.as_bytes());
-    let mut names: Option<Vec<Arc<Text>>> = None;
+    let mut names: Option<Vec<Arc<Text>>> = match headers {
+        Some(Value::List(list)) => Some(given_names(cx, list)?.iter().map(|name| key(name)).collect()),
+        _ => None,
+    };
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| Fault::thrown(format!("csv_parse: {error}")))?;
@@ -65,6 +72,12 @@ fn csv_parse(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         cx.work(cells);
         match &names {
             None if has_names => names = Some(record.iter().map(key).collect()),
+            Some(names) if record.len() > names.len() => {
+                let (line, cells) = (record.position().map_or(0, csv::Position::line), record.len());
+                let message =
+                    format!("csv_parse: line {line} has {cells} cells, but there are {} names", names.len());
+                return Err(Fault::thrown(message));
+            }
             Some(names) => {
                 let pairs = names.iter().enumerate();
                 let value = |at: usize| record.get(at).unwrap_or_default().into();
@@ -83,11 +96,8 @@ fn csv_stringify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         .delimiter(delimiter(args, "csv_stringify")?)
         .from_writer(Vec::new());
     let names = match option(args, "headers") {
-        Some(Value::List(list)) => {
-            let names = list.iter().map(|name| Ok(args::print(cx, name)?.into_owned()));
-            Some(names.collect::<Result<_, Fault>>()?)
-        }
-        _ => rows.iter().find_map(|row| args::fields(row)).map(names_of),
+        Some(Value::List(list)) => Some(given_names(cx, list)?),
+        _ => names_of(cx, rows),
     };
     let shows_names = names.is_some() && option(args, "headers") != Some(&Value::Bool(false));
     let mut table = Table { writer, names: names.unwrap_or_default() };
@@ -105,8 +115,41 @@ fn csv_stringify(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
         .map_err(|error| Fault::thrown(format!("csv_stringify: {error}")))
 }
 
-fn names_of(row: &Dict) -> Vec<String> {
-    row.keys().map(|name| name.as_str().to_owned()).collect()
+fn given_names(cx: &mut Cx<'_>, list: &[Value]) -> Result<Vec<String>, Fault> {
+    list.iter().map(|name| Ok(args::print(cx, name)?.into_owned())).collect()
+}
+
+/// Every key of any row, in order; nothing when no row is a dict.
+fn names_of(cx: &mut Cx<'_>, rows: &[Value]) -> Option<Vec<String>> {
+    let mut dicts = rows.iter().filter_map(args::fields).peekable();
+    dicts.peek()?;
+    let names: BTreeSet<&str> =
+        dicts.inspect(|dict| cx.work(dict.len())).flat_map(Dict::keys).map(|name| name.as_str()).collect();
+    Some(names.into_iter().map(str::to_owned).collect())
+}
+
+/// A quote opens a cell only at its start, and two within are one: an odd number of them is left open. The reader takes such
+/// a cell as it is, with all of the text that follows.
+fn refuse_open_quote(text: &str, delimiter: u8) -> Result<(), Fault> {
+    let (mut line, mut opened) = (1usize, None);
+    let mut is_start = true;
+    for byte in text.bytes() {
+        match (byte, opened) {
+            (b'"', Some(_)) => opened = None,
+            // The second of two quotes within a cell opens it again.
+            (b'"', None) if is_start => opened = Some(line),
+            _ => {}
+        }
+        is_start = match opened {
+            Some(_) => false,
+            None => byte == delimiter || matches!(byte, b'\n' | b'\r' | b'"'),
+        };
+        line += usize::from(byte == b'\n');
+    }
+    match opened {
+        Some(line) => Err(Fault::thrown(format!("csv_parse: the quote in line {line} is never closed"))),
+        None => Ok(()),
+    }
 }
 
 struct Table {

@@ -99,6 +99,23 @@ fn parsed(text: &str) -> Option<Timestamp> {
         .or_else(|| text.parse::<civil::DateTime>().ok().and_then(utc))
         .or_else(|| rfc2822::parse(text).ok().map(|zoned| zoned.timestamp()))
         .or_else(|| from_numbers(text).and_then(utc))
+        .or_else(|| outermost(text))
+}
+
+/// The last hours of the year 9999 are later than what can be computed with, and those that `-9999` begins with earlier: they
+/// are taken as the nearest time that can.
+fn outermost(text: &str) -> Option<Timestamp> {
+    let pieces = temporal::Pieces::parse(text).ok()?;
+    match pieces.date().year() {
+        9999 => Timestamp::from_second(Timestamp::MAX.as_second()).ok(),
+        -9999 => Some(Timestamp::MIN),
+        _ => None,
+    }
+}
+
+/// A time in seconds since 1970 as headers of HTTP have it.
+pub fn http_date(seconds: f64) -> Option<String> {
+    strtime::format("%a, %d %b %Y %H:%M:%S GMT", &from_seconds(seconds)?.to_zoned(TimeZone::UTC)).ok()
 }
 
 /// `2024/01/15 10:30`: a year of four digits and whatever follows.
@@ -247,9 +264,32 @@ fn date_format(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let date = in_zone(cx, args, 2, "date_format")?;
     let format = args::text_or(cx, args, 1, "%Y-%m-%d %H:%M:%S")?;
     cx.charge(format.len().saturating_mul(32))?;
-    strtime::format(&*format, &date)
+    strtime::format(as_in_c(&format), &date)
         .map(Value::from)
         .map_err(|error| Fault::thrown(format!("date_format: cannot use the format '{format}': {error}")))
+}
+
+/// What C prints for these, and the formats of dates that came after it, spelt out: jiff has its own.
+fn as_in_c(format: &str) -> String {
+    let mut out = String::with_capacity(format.len());
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        let (before, directive) = rest.split_at(at);
+        out.push_str(before);
+        let length = 1 + directive[1..].chars().next().map_or(0, char::len_utf8);
+        out.push_str(match &directive[..length] {
+            "%c" => "%a %b %e %H:%M:%S %Y",
+            "%x" | "%D" => "%m/%d/%y",
+            "%X" => "%H:%M:%S",
+            "%r" => "%I:%M:%S %p",
+            "%v" => "%e-%b-%Y",
+            "%f" => "%9f",
+            "%+" => "%Y-%m-%dT%H:%M:%S%.f%:z",
+            other => other,
+        });
+        rest = &directive[length..];
+    }
+    out + rest
 }
 
 fn weekday_name(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
@@ -308,12 +348,19 @@ fn duration_days(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     duration(args, 86_400_000)
 }
 
+fn given_duration(args: &[Value], builtin: &str) -> Result<i64, Fault> {
+    match at(args, 0) {
+        Value::Duration(ms) => Ok(*ms),
+        other => Err(Fault::type_error(format!("{builtin}: expected a duration, got {}", other.type_name()))),
+    }
+}
+
 fn duration_to_seconds(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    Ok(Value::Int(args::int_or(args, 0, 0) / 1000))
+    Ok(Value::Int(given_duration(args, "duration_to_seconds")? / 1000))
 }
 
 fn duration_to_human(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    let whole = args::int_or(args, 0, 0);
+    let whole = given_duration(args, "duration_to_human")?;
     let mut rest = whole.unsigned_abs();
     let mut parts = Vec::new();
     for (unit, name) in [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")] {

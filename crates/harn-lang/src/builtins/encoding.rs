@@ -298,18 +298,18 @@ pub fn mac<M: Mac + KeyInit>(key: &[u8], message: &[u8]) -> Result<Vec<u8>, Faul
     Ok(mac.finalize().into_bytes().to_vec())
 }
 
-fn hmac_of(cx: &mut Cx<'_>, args: &[Value]) -> Result<Vec<u8>, Fault> {
-    let (key, message) = (args::octets(cx, args, 0)?, args::octets(cx, args, 1)?);
+fn hmac_of(cx: &mut Cx<'_>, args: &[Value], name: &str) -> Result<Vec<u8>, Fault> {
+    let (key, message) = (args::key_bytes(args, 0, name)?, args::octets(cx, args, 1)?);
     cx.work(message.len());
-    mac::<Hmac<Sha256>>(&key, &message)
+    mac::<Hmac<Sha256>>(key, &message)
 }
 
 fn hmac_sha256(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    Ok(HEXLOWER.encode(&hmac_of(cx, args)?).into())
+    Ok(HEXLOWER.encode(&hmac_of(cx, args, "hmac_sha256")?).into())
 }
 
 fn hmac_sha256_base64(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    Ok(BASE64.encode(&hmac_of(cx, args)?).into())
+    Ok(BASE64.encode(&hmac_of(cx, args, "hmac_sha256_base64")?).into())
 }
 
 fn constant_time_eq(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {

@@ -152,14 +152,16 @@ struct Case {
 }
 
 fn parse_junit_xml(cx: &mut Cx<'_>, args: &mut [Value]) -> Result<Value, Fault> {
-    let text = args::text(cx, args, 0)?;
+    let bytes = args::octets(cx, args, 0)?;
+    let text =
+        std::str::from_utf8(&bytes).map_err(|_| Fault::thrown("parse_junit_xml: the text is not UTF-8"))?;
     cx.work(text.len());
     cx.charge(text.len())?;
     let mut suites: Vec<String> = Vec::new();
     let mut current: Option<Case> = None;
     let mut in_outcome = false;
     let mut cases = Vec::new();
-    for piece in Pieces(&text) {
+    for piece in Pieces(text) {
         match piece.map_err(|error| Fault::thrown(format!("parse_junit_xml: {error}")))? {
             Piece::Open { name: "testsuite", attributes, closed: false } => {
                 suites.push(attribute(attributes, "name").unwrap_or_default());

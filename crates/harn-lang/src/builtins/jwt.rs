@@ -60,7 +60,7 @@ fn signature(cx: &mut Cx<'_>, args: &[Value], algorithm: &str, message: &[u8]) -
             let signature: p256::ecdsa::Signature = p256::ecdsa::SigningKey::from(secret).sign(message);
             Ok(signature.to_bytes().to_vec())
         }
-        _ => keyed(algorithm, &key, message, "jwt_sign"),
+        _ => keyed(algorithm, args, message, "jwt_sign"),
     }
 }
 
@@ -78,11 +78,12 @@ fn elliptic_secret(pem: &[u8]) -> Option<p256::SecretKey> {
     p256::SecretKey::from_pkcs8_pem(pem).ok().or_else(|| p256::SecretKey::from_sec1_pem(pem).ok())
 }
 
-fn keyed(algorithm: &str, key: &[u8], message: &[u8], name: &str) -> Result<Vec<u8>, Fault> {
+fn keyed(algorithm: &str, args: &[Value], message: &[u8], name: &str) -> Result<Vec<u8>, Fault> {
+    let key = || args::secret(args, 2, name);
     match algorithm {
-        "HS256" => mac::<Hmac<Sha256>>(key, message),
-        "HS384" => mac::<Hmac<Sha384>>(key, message),
-        "HS512" => mac::<Hmac<Sha512>>(key, message),
+        "HS256" => mac::<Hmac<Sha256>>(key()?, message),
+        "HS384" => mac::<Hmac<Sha384>>(key()?, message),
+        "HS512" => mac::<Hmac<Sha512>>(key()?, message),
         other => Err(Fault::thrown(format!("{name}: unknown algorithm '{other}', expected {ALGORITHMS}"))),
     }
 }
@@ -138,7 +139,7 @@ fn holds(
             let signature = p256::ecdsa::Signature::from_slice(signature);
             Ok(signature.is_ok_and(|signature| key.verify(message, &signature).is_ok()))
         }
-        _ => Ok(is_same(&keyed(algorithm, &key, message, "jwt_verify")?, signature)),
+        _ => Ok(is_same(&keyed(algorithm, args, message, "jwt_verify")?, signature)),
     }
 }
 

@@ -226,14 +226,17 @@ fn random_int(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
 }
 
 fn random_choice(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    let items = args::list(after_rng(args), 0);
+    let items = args::sequence(cx, after_rng(args), 0)?.unwrap_or_default();
     let chosen = cx.rng.below(items.len() as u64) as usize;
     Ok(items.get(chosen).cloned().unwrap_or_default())
 }
 
 fn random_shuffle(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let place = args.len() - after_rng(args).len();
-    let Some(mut items) = args::items(args::take(args, place)) else { return Ok(Value::list(Vec::new())) };
+    let mut items = match args::take(args, place) {
+        list @ Value::List(_) => args::items(list).unwrap_or_default(),
+        other => args::sequence(cx, &[other], 0)?.unwrap_or_default().into_owned(),
+    };
     cx.work(items.len());
     cx.rng.shuffle(&mut items);
     Ok(Value::list(items))

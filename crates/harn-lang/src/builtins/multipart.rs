@@ -55,16 +55,16 @@ struct Field {
 }
 
 fn fields(cx: &mut Cx<'_>, given: &Value) -> Result<Vec<Field>, Fault> {
-    let mut found = Vec::new();
     if let Some(dict) = args::fields(given) {
-        for (name, value) in dict.iter() {
-            found.push(field(cx, Some(name.as_str()), value)?);
-        }
+        return dict.iter().map(|(name, value)| field(cx, Some(name.as_str()), value)).collect();
     }
-    for item in given.as_list().unwrap_or_default() {
-        found.push(field(cx, None, item)?);
+    match given {
+        Value::List(list) => list.iter().map(|item| field(cx, None, item)).collect(),
+        other => Err(Fault::type_error(format!(
+            "multipart_form_data: fields must be a dict or a list, got {}",
+            other.type_name()
+        ))),
     }
-    Ok(found)
 }
 
 fn field(cx: &mut Cx<'_>, name: Option<&str>, value: &Value) -> Result<Field, Fault> {
@@ -89,6 +89,9 @@ fn field(cx: &mut Cx<'_>, name: Option<&str>, value: &Value) -> Result<Field, Fa
 
 fn multipart_form_data(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let fields = fields(cx, at(args, 0))?;
+    if fields.iter().any(|field| field.name.is_empty()) {
+        return Err(Fault::thrown("multipart_form_data: a field needs a name"));
+    }
     let size: usize = fields.iter().map(|field| field.content.len() + field.name.len() + 512).sum();
     cx.charge(size.saturating_mul(2))?;
     let given = args::dict(args, 1).and_then(|options| options.get("boundary")).and_then(Value::as_str);

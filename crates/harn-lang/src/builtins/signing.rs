@@ -97,8 +97,8 @@ pub fn signed_url(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let base = args::text(cx, args, 0)?.into_owned();
     let none = Dict::new();
     let claims = args::dict(args, 1).unwrap_or(&none);
-    let secret = args::octets(cx, args, 2)?;
-    let expires = args::int_or(args, 3, 0);
+    let secret = args::secret(args, 2, "signed_url")?;
+    let expires = moment(args, 3, "signed_url: expires_at")?;
     let mut pairs = Vec::new();
     for (name, value) in claims.iter() {
         pairs.push((name.as_str().to_owned(), args::print(cx, value)?.into_owned()));
@@ -110,10 +110,17 @@ pub fn signed_url(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     pairs.push((EXPIRES.to_owned(), expires.to_string()));
     let query = encoded(&pairs);
     cx.charge(base.len() + query.len().saturating_mul(2) + 128)?;
+    // What follows a '#' is not sent, so that it is no part of what is signed.
+    let (base, fragment) = base.split_at(base.find('#').unwrap_or(base.len()));
     let joint = if base.contains('?') { '&' } else { '?' };
     let address = format!("{base}{joint}{query}");
-    let signature = HEXLOWER.encode(&mac::<Hmac<Sha256>>(&secret, address.as_bytes())?);
-    Ok(format!("{address}&{SIGNATURE}={signature}").into())
+    let signature = HEXLOWER.encode(&mac::<Hmac<Sha256>>(secret, address.as_bytes())?);
+    Ok(format!("{address}&{SIGNATURE}={signature}{fragment}").into())
+}
+
+fn moment(args: &[Value], index: usize, what: &str) -> Result<i64, Fault> {
+    args::int(args, index)
+        .ok_or_else(|| Fault::thrown(format!("{what} must be a number, got {}", at(args, index).type_name())))
 }
 
 fn encoded(pairs: &[(String, String)]) -> String {
@@ -126,12 +133,13 @@ fn encoded(pairs: &[(String, String)]) -> String {
 pub fn verify_signed_url(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let address = args::text(cx, args, 0)?;
     cx.charge(address.len().saturating_mul(4))?;
-    let now = args::int_or(args, 2, i64::MAX);
+    let now = moment(args, 2, "verify_signed_url: now")?;
     let refused = |reason: &str| {
         Value::record([("valid", false.into()), ("reason", reason.into()), ("claims", Value::Nil)])
     };
     let marker = format!("&{SIGNATURE}=");
-    let Some((signed, signature)) = address.rsplit_once(&marker) else {
+    let sent = address.split_once('#').map_or(&*address, |(sent, _)| sent);
+    let Some((signed, signature)) = sent.rsplit_once(&marker) else {
         return Ok(refused("missing_signature"));
     };
     let query = signed.split_once('?').map_or("", |(_, query)| query);
@@ -142,15 +150,15 @@ pub fn verify_signed_url(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let expires = claims.remove(EXPIRES).and_then(|value| value.as_str()?.parse::<i64>().ok());
     let key_id = claims.remove(KEY_ID);
     let secret = match (args::dict(args, 1), &key_id) {
-        (None, _) => Some(args::octets(cx, args, 1)?.into_owned()),
+        (None, _) => Some(args::secret(args, 1, "verify_signed_url")?),
         (Some(keys), Some(Value::Str(id))) => match keys.get(id.as_str()) {
-            Some(key) => Some(args::octets(cx, std::slice::from_ref(key), 0)?.into_owned()),
+            Some(key) => Some(args::secret(std::slice::from_ref(key), 0, "verify_signed_url")?),
             None => None,
         },
         _ => None,
     };
     let Some(secret) = secret else { return Ok(refused("unknown_key")) };
-    let expected = HEXLOWER.encode(&mac::<Hmac<Sha256>>(&secret, signed.as_bytes())?);
+    let expected = HEXLOWER.encode(&mac::<Hmac<Sha256>>(secret, signed.as_bytes())?);
     if !is_same(expected.as_bytes(), signature.as_bytes()) {
         return Ok(refused("bad_signature"));
     }

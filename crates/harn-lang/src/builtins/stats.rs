@@ -7,7 +7,9 @@ use crate::fault::Fault;
 type Answer = Result<Value, Fault>;
 
 fn numbers(cx: &mut Cx<'_>, args: &[Value], name: &str) -> Result<Vec<f64>, Fault> {
-    let items = args::list(args, 0);
+    let Some(items) = args::sequence(cx, args, 0)? else {
+        return Err(Fault::thrown(format!("{name}: items must be a list, got {}", at(args, 0).type_name())));
+    };
     if items.is_empty() {
         return Err(Fault::thrown(format!("{name}: items must not be empty")));
     }

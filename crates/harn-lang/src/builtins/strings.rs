@@ -213,10 +213,8 @@ pub fn characters(cx: &mut Cx<'_>, text: &str) -> Answer {
 
 fn join(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {
     let separator = args::text(cx, args, 1)?;
-    match at(args, 0) {
-        Value::Set(set) => joined(cx, set.iter(), &separator),
-        other => joined(cx, other.as_list().unwrap_or_default().iter(), &separator),
-    }
+    let items = args::sequence(cx, args, 0)?.unwrap_or_default();
+    joined(cx, items.iter(), &separator)
 }
 
 /// Printed items with a separator between them.

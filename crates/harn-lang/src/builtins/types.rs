@@ -175,7 +175,9 @@ pub fn length(value: &Value) -> Option<usize> {
 }
 
 fn len(_: &mut Cx<'_>, args: &mut [Value]) -> Answer {
-    Ok(args::number(length(at(args, 0)).unwrap_or(0)))
+    // A struct is one thing, however many fields it has.
+    let counted = Some(at(args, 0)).filter(|value| !matches!(value, Value::Struct(_)));
+    Ok(args::number(counted.and_then(length).unwrap_or(0)))
 }
 
 pub(super) fn to_list(cx: &mut Cx<'_>, args: &mut [Value]) -> Answer {

@@ -43,7 +43,17 @@ pub fn render(
     bindings: &Value,
     includes: &mut dyn Includes,
 ) -> Result<String, Fault> {
-    render::render(cx, source, bindings, includes)
+    render::render(cx, source, bindings, includes, Vec::new())
+}
+
+/// Fills a template that was loaded by its name, so that it cannot include itself.
+pub fn render_included(
+    cx: &mut Cx<'_>,
+    template: Included,
+    bindings: &Value,
+    includes: &mut dyn Includes,
+) -> Result<String, Fault> {
+    render::render(cx, &template.source, bindings, includes, vec![template.name])
 }
 
 /// What is wrong with a template, and in which line.

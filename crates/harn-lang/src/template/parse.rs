@@ -201,11 +201,10 @@ impl<'s> Parser<'_, 's> {
     fn tag(&mut self, tokens: &[Token], source: &'s str) -> Result<Node<'s>, Mistake> {
         let mut reader = Reader::new(tokens);
         let line = self.line;
-        if reader.word("if") && !reader.is_done() {
+        if reader.word("if") {
             return self.condition(&mut reader);
         }
-        let mut reader = Reader::new(tokens);
-        if reader.word("for") && !reader.is_done() {
+        if reader.word("for") {
             return self.repetition(&mut reader);
         }
         let mut reader = Reader::new(tokens);
@@ -222,12 +221,12 @@ impl<'s> Parser<'_, 's> {
 
     fn condition(&mut self, reader: &mut Reader<'_>) -> Result<Node<'s>, Mistake> {
         let mut branches = Vec::new();
-        let mut test = self.whole(reader)?;
+        let mut test = self.test("if", reader)?;
         loop {
             let (body, end) = self.block()?;
             branches.push((test, body));
             match end {
-                Some(End { word: "elif", tokens }) => test = self.whole(&mut Reader::new(&tokens))?,
+                Some(End { word: "elif", tokens }) => test = self.test("elif", &mut Reader::new(&tokens))?,
                 Some(End { word: "else", tokens }) if tokens.is_empty() => {
                     let otherwise = self.last_block("if")?;
                     return Ok(Node::If { branches, otherwise });
@@ -238,7 +237,7 @@ impl<'s> Parser<'_, 's> {
                     if !reader.word("if") {
                         return Err(self.mistake("unexpected words after 'else'".to_owned()));
                     }
-                    test = self.whole(&mut reader)?;
+                    test = self.test("else if", &mut reader)?;
                 }
                 Some(_) => return Ok(Node::If { branches, otherwise: Vec::new() }),
                 None => return Err(self.mistake("'if' without 'end'".to_owned())),
@@ -247,6 +246,9 @@ impl<'s> Parser<'_, 's> {
     }
 
     fn repetition(&mut self, reader: &mut Reader<'_>) -> Result<Node<'s>, Mistake> {
+        if reader.is_done() {
+            return Err(self.mistake("'for' needs a name and what it goes through".to_owned()));
+        }
         let head = |reader: &mut Reader<'_>| {
             let mut names = vec![reader.name()?];
             if reader.sign(",") {
@@ -275,6 +277,13 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
+    fn test(&self, word: &str, reader: &mut Reader<'_>) -> Result<Expr, Mistake> {
+        if reader.is_done() {
+            return Err(self.mistake(format!("'{word}' needs a condition")));
+        }
+        self.whole(reader)
+    }
+
     fn whole(&self, reader: &mut Reader<'_>) -> Result<Expr, Mistake> {
         let value = reader.expression().and_then(|value| reader.finish().map(|()| value));
         value.map_err(|message| self.mistake(message))
@@ -287,7 +296,7 @@ fn ending(tokens: &[Token]) -> Option<&'static str> {
         ("end" | "endif" | "endfor", []) => Some("end"),
         ("else", []) => Some("else"),
         ("else", [Token::Name(next), ..]) if next == "if" => Some("else"),
-        ("elif", [_, ..]) => Some("elif"),
+        ("elif", _) => Some("elif"),
         _ => None,
     }
 }

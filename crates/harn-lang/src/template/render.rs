@@ -12,11 +12,11 @@ pub fn render(
     source: &str,
     bindings: &Value,
     includes: &mut dyn Includes,
+    open: Vec<String>,
 ) -> Result<String, Fault> {
     cx.work(source.len());
     let nodes = parse(source)?;
-    let mut renderer =
-        Renderer { cx, includes, bindings, names: Vec::new(), open: Vec::new(), out: String::new() };
+    let mut renderer = Renderer { cx, includes, bindings, names: Vec::new(), open, out: String::new() };
     renderer.nodes(&nodes)?;
     Ok(renderer.out)
 }
@@ -27,7 +27,7 @@ struct Renderer<'r, 'c> {
     bindings: &'r Value,
     /// What loops and includes added, the nearest last.
     names: Vec<(String, Value)>,
-    /// The templates that are being included, outermost first.
+    /// The templates that are being filled, outermost first.
     open: Vec<String>,
     out: String,
 }

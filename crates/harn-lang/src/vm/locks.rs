@@ -67,7 +67,8 @@ impl Vm {
         args: &[Value],
     ) -> Result<Done, Fault> {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
-        let number = |at: usize| arg(at).as_int().map_or(1, |count| count.max(1) as u64);
+        let capacity = |at: usize| arg(at).as_int().map_or(1, |count| u64::try_from(count).unwrap_or(0));
+        let permits = |at: usize| capacity(at).max(1);
         match name {
             "sync_release" => return Ok(Value::Bool(self.release(&arg(0))).into()),
             "sync_metrics" => return Ok(self.lock_metrics(&arg(0), &arg(1))?.into()),
@@ -80,13 +81,16 @@ impl Vm {
             }
             "sync_semaphore_acquire" => Wanted {
                 name: ("semaphore", key),
-                capacity: number(1),
-                parts: number(2),
+                capacity: capacity(1),
+                parts: permits(2),
                 timeout: milliseconds(&arg(3)),
             },
-            "sync_gate_acquire" => {
-                Wanted { name: ("gate", key), capacity: number(1), parts: 1, timeout: milliseconds(&arg(2)) }
-            }
+            "sync_gate_acquire" => Wanted {
+                name: ("gate", key),
+                capacity: capacity(1),
+                parts: 1,
+                timeout: milliseconds(&arg(2)),
+            },
             _ => {
                 let parts = match arg(1).as_str() {
                     Some("read") => 1,

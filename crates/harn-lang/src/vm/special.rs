@@ -50,11 +50,11 @@ impl Vm {
     fn special(&mut self, fibre: &mut Fibre, name: &'static str, args: &[Value]) -> Result<Done, Fault> {
         let arg = |at: usize| args.get(at).cloned().unwrap_or_default();
         Ok(match name {
-            "log" => self.say(fibre, Channel::Out, "[harn] ", &arg(0), "\n")?,
-            "print" => self.say(fibre, Channel::Out, "", &arg(0), "")?,
-            "println" => self.say(fibre, Channel::Out, "", &arg(0), "\n")?,
-            "eprint" => self.say(fibre, Channel::Error, "", &arg(0), "")?,
-            "eprintln" => self.say(fibre, Channel::Error, "", &arg(0), "\n")?,
+            "log" => self.say(fibre, Channel::Out, "[harn] ", args, "\n")?,
+            "print" => self.say(fibre, Channel::Out, "", args, "")?,
+            "println" => self.say(fibre, Channel::Out, "", args, "\n")?,
+            "eprint" => self.say(fibre, Channel::Error, "", args, "")?,
+            "eprintln" => self.say(fibre, Channel::Error, "", args, "\n")?,
             "await" => return self.await_task(fibre, &arg(0)),
             "cancel" => {
                 if let Value::Handle(handle) = arg(0)
@@ -122,16 +122,20 @@ impl Vm {
         })
     }
 
+    /// Without an argument there is nothing to say, which is not the same as nil.
     fn say(
         &mut self,
         fibre: &mut Fibre,
         to: Channel,
         before: &str,
-        value: &Value,
+        args: &[Value],
         after: &str,
     ) -> Result<Done, Fault> {
         let limit = Fault::Limit(Limit::Output(self.limits.output));
-        let shown = self.objects.shown(value, self.output_left).ok_or(limit)?;
+        let shown = match args.first() {
+            Some(value) => self.objects.shown(value, self.output_left).ok_or(limit)?,
+            None => String::new(),
+        };
         self.print(fibre, to, format!("{before}{shown}{after}"))?;
         Ok(Value::Nil.into())
     }

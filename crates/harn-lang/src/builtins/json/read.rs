@@ -32,7 +32,11 @@ pub fn yaml(cx: &mut Cx<'_>, text: &str) -> Read {
         return Ok(Ok(Value::Nil));
     }
     let mut fault = None;
-    let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        strict_booleans: true,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::PassThrough,
+    };
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |source| {
         Seed { cx, fault: &mut fault, keys: &mut Keys::default(), is_key: false, depth: 0 }
             .deserialize(source)

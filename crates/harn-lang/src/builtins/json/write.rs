@@ -61,7 +61,7 @@ fn plain_part<'a>(cx: &mut Cx<'_>, value: &'a Value) -> Result<Plain<'a>, Fault>
     Ok(match value {
         Value::Bool(value) => Plain::Bool(*value),
         Value::Int(value) | Value::Duration(value) => Plain::Int(*value),
-        Value::Float(value) if value.is_finite() => Plain::Float(*value),
+        Value::Float(value) => Plain::Float(*value),
         Value::Str(text) => {
             cx.charge(text.as_str().len())?;
             Plain::Str(text.as_str().into())
@@ -96,7 +96,7 @@ fn plain_part<'a>(cx: &mut Cx<'_>, value: &'a Value) -> Result<Plain<'a>, Fault>
             ("fields".into(), items(cx, value.fields.iter())?),
             ("variant".into(), Plain::Str((&*value.variant).into())),
         ]),
-        Value::Nil | Value::Float(_) | Value::Closure(_) | Value::Builtin(_) | Value::Handle(_) => Plain::Nil,
+        Value::Nil | Value::Closure(_) | Value::Builtin(_) | Value::Handle(_) => Plain::Nil,
     })
 }
 
@@ -131,6 +131,8 @@ fn write(out: &mut Metered<'_, '_>, value: &Plain<'_>, level: Option<usize>) -> 
         Plain::Nil => out.push("null"),
         Plain::Bool(value) => out.push(if *value { "true" } else { "false" }),
         Plain::Int(value) => out.push(&value.to_string()),
+        // YAML and TOML have words for the others, JSON has not.
+        Plain::Float(value) if !value.is_finite() => out.push("null"),
         Plain::Float(value) => out.push(&value.to_string()),
         Plain::Str(text) => quote(out, text),
         Plain::List(items) => {

@@ -1,11 +1,12 @@
 //! The functions of jq that are known here.
 
+use super::order::order;
 use super::parse::Filter;
 use super::run::{Run, is_true};
 use crate::builtins::types::{length, spread};
-use crate::builtins::{args, json, math, order, regex, strings};
+use crate::builtins::{args, json, order, regex, strings};
 use crate::fault::Fault;
-use crate::value::{Value, compare};
+use crate::value::Value;
 
 type Outputs = Result<Vec<Value>, Fault>;
 
@@ -36,6 +37,9 @@ const NONE: &[&str] = &[
     "ascii_downcase",
     "ascii_upcase",
     "floor",
+    "ceil",
+    "round",
+    "sqrt",
 ];
 
 const ONE: &[&str] = &[
@@ -59,18 +63,31 @@ const ONE: &[&str] = &[
     "any",
     "all",
     "first",
+    "range",
 ];
+
+const TWO: &[&str] = &["range", "limit", "test"];
 
 pub fn is_known(name: &str, count: usize) -> bool {
     match count {
         0 => NONE.contains(&name),
         1 => ONE.contains(&name),
+        2 => TWO.contains(&name),
         _ => false,
     }
 }
 
 pub fn call(run: &mut Run<'_, '_>, name: &str, given: &[Filter], input: &Value) -> Outputs {
     match given {
+        [end] if name == "range" => range(run, None, end, input),
+        [start, end] if name == "range" => range(run, Some(start), end, input),
+        [count, filter] if name == "limit" => run.each(count, input, |run, count| {
+            let count = args::count_or(std::slice::from_ref(count), 0, 0);
+            Ok(run.run(filter, input)?.into_iter().take(count).collect())
+        }),
+        [pattern, flags] => run.each(pattern, input, |run, pattern| {
+            run.each(flags, input, |run, flags| Ok(vec![fits(run, input, pattern, flags)?]))
+        }),
         [filter] => with_filter(run, name, filter, input),
         _ => match name {
             "empty" => Ok(Vec::new()),
@@ -79,6 +96,36 @@ pub fn call(run: &mut Run<'_, '_>, name: &str, given: &[Filter], input: &Value) 
             _ => plain(run, name, input).map(|value| vec![value]),
         },
     }
+}
+
+fn range(run: &mut Run<'_, '_>, start: Option<&Filter>, end: &Filter, input: &Value) -> Outputs {
+    let starts = match start {
+        Some(start) => run.run(start, input)?,
+        None => vec![Value::Int(0)],
+    };
+    let mut outputs = Vec::new();
+    for end in run.run(end, input)? {
+        for start in &starts {
+            let (Value::Int(start), Value::Int(end)) = (start, &end) else {
+                return Err(run.error("range needs whole numbers"));
+            };
+            let count = if start < end { end.abs_diff(*start) } else { 0 };
+            run.cx.charge(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(16))?;
+            outputs.extend((*start..*end).map(Value::Int));
+        }
+    }
+    Ok(outputs)
+}
+
+/// Whether a pattern occurs in a text; nil is no flags.
+fn fits(run: &mut Run<'_, '_>, input: &Value, pattern: &Value, flags: &Value) -> Result<Value, Fault> {
+    let (Value::Str(text), Value::Str(pattern)) = (input, pattern) else {
+        let message = format!("test does not work on {} with {}", input.type_name(), pattern.type_name());
+        return Err(run.error(message));
+    };
+    let pattern = regex::compiled(run.cx, pattern.as_str(), flags.as_str().unwrap_or_default())?;
+    run.cx.work(text.as_str().len());
+    Ok(pattern.is_match(text.as_str()).into())
 }
 
 fn items(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Outputs {
@@ -97,6 +144,7 @@ fn plain(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Faul
             Value::Nil => Value::Int(0),
             Value::Int(value) => Value::Int(value.saturating_abs()),
             Value::Float(value) => Value::Float(value.abs()),
+            Value::Bool(_) => return Err(run.error("boolean has no length")),
             other => args::number(length(other).unwrap_or(0)),
         },
         "keys" => match input {
@@ -122,9 +170,15 @@ fn plain(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Faul
         }
         "ascii_downcase" => args::print(run.cx, input)?.to_ascii_lowercase().into(),
         "ascii_upcase" => args::print(run.cx, input)?.to_ascii_uppercase().into(),
-        "floor" => match input {
-            Value::Float(value) => Value::Int(value.floor() as i64),
-            other => other.clone(),
+        "floor" | "ceil" | "round" | "sqrt" => match (name, input) {
+            ("sqrt", other) if other.as_number().is_some() => {
+                Value::Float(other.as_number().unwrap_or_default().sqrt())
+            }
+            ("floor", Value::Float(value)) => Value::Int(value.floor() as i64),
+            ("ceil", Value::Float(value)) => Value::Int(value.ceil() as i64),
+            ("round", Value::Float(value)) => Value::Int(value.round() as i64),
+            (_, Value::Int(_)) => input.clone(),
+            (_, other) => return Err(run.error(format!("{name} needs a number, got {}", other.type_name()))),
         },
         "to_entries" => Value::list(match args::fields(input) {
             Some(_) => spread(run.cx, input)?,
@@ -136,6 +190,7 @@ fn plain(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Faul
 
 fn of_list(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fault> {
     let items = items(run, name, input)?;
+    args::weigh(run.cx, input)?;
     Ok(match name {
         "add" => {
             let mut sum = Value::Nil;
@@ -146,12 +201,11 @@ fn of_list(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fa
         }
         "any" => items.iter().any(is_true).into(),
         "all" => items.iter().all(is_true).into(),
-        "min" => math::first_extreme(&items, std::cmp::Ordering::Less),
-        "max" => math::first_extreme(&items, std::cmp::Ordering::Greater),
-        "sort" => Value::list(order::sort(items)),
+        "min" => items.into_iter().min_by(order).unwrap_or_default(),
+        "max" => items.into_iter().max_by(order).unwrap_or_default(),
+        "sort" => Value::list(order::sort_by(items, order)),
         "unique" => {
-            args::weigh(run.cx, input)?;
-            let mut sorted = order::sort(items);
+            let mut sorted = order::sort_by(items, order);
             sorted.dedup();
             Value::list(sorted)
         }
@@ -159,12 +213,21 @@ fn of_list(run: &mut Run<'_, '_>, name: &str, input: &Value) -> Result<Value, Fa
         "first" => items.into_iter().next().unwrap_or_default(),
         "last" => items.into_iter().next_back().unwrap_or_default(),
         "from_entries" => {
-            let entry = |item: &Value| {
-                let dict = args::fields(item)?;
-                let key = dict.get("key").or_else(|| dict.get("name"))?.as_str()?;
-                Some((args::key(key), dict.get("value").cloned().unwrap_or_default()))
-            };
-            Value::dict(items.iter().filter_map(entry).collect())
+            let mut made = crate::value::Dict::new();
+            for item in &items {
+                let Some(dict) = args::fields(item) else {
+                    return Err(run.error(format!("an entry is an object, got {}", item.type_name())));
+                };
+                let found = |names: &[&str]| {
+                    names.iter().filter_map(|name| dict.get(name)).find(|value| **value != Value::Nil)
+                };
+                let key = match found(&["key", "k", "name", "Name", "Key", "K"]) {
+                    Some(Value::Str(key)) => key.clone(),
+                    other => args::key(&json::write::compact(run.cx, other.unwrap_or(&Value::Nil))?),
+                };
+                made.insert(key, found(&["value", "v", "Value", "V"]).cloned().unwrap_or_default());
+            }
+            Value::dict(made)
         }
         _ => {
             let mut flat = Vec::new();
@@ -205,7 +268,7 @@ fn with_filter(run: &mut Run<'_, '_>, name: &str, filter: &Filter, input: &Value
         "first" => Ok(run.run(filter, input)?.into_iter().take(1).collect()),
         "map" => {
             let mut outputs = Vec::new();
-            for item in items(run, name, input)? {
+            for item in run.iterate(input)? {
                 outputs.extend(run.run(filter, &item)?);
             }
             Ok(vec![Value::list(outputs)])
@@ -251,7 +314,7 @@ fn by_key(run: &mut Run<'_, '_>, name: &str, filter: &Filter, input: &Value) -> 
         args::weigh(run.cx, &key)?;
         keyed.push((key, item));
     }
-    let mut sorted = order::sort_by(keyed, |a, b| compare(&a.0, &b.0));
+    let mut sorted = order::sort_by(keyed, |a, b| order(&a.0, &b.0));
     Ok(match name {
         "sort_by" => Value::list(sorted.into_iter().map(|(_, item)| item).collect()),
         "min_by" => sorted.into_iter().next().map(|(_, item)| item).unwrap_or_default(),
@@ -279,12 +342,11 @@ fn with_value(run: &mut Run<'_, '_>, name: &str, input: &Value, arg: &Value) -> 
             usize::try_from(*index).is_ok_and(|index| index < list.len()).into()
         }
         ("has", _, Value::Str(key)) => args::fields(input).is_some_and(|dict| dict.has(key.as_str())).into(),
-        ("contains", Value::List(list), Value::List(wanted)) => {
+        ("contains", _, _) if type_name(input) == type_name(arg) => {
             args::weigh(run.cx, input)?;
-            run.cx.work(list.len().saturating_mul(wanted.len()));
-            wanted.iter().all(|item| list.contains(item)).into()
+            args::weigh(run.cx, arg)?;
+            contains(run, input, arg)?.into()
         }
-        ("contains", Value::Str(text), Value::Str(part)) => text.as_str().contains(part.as_str()).into(),
         ("startswith", Value::Str(text), Value::Str(part)) => text.as_str().starts_with(part.as_str()).into(),
         ("endswith", Value::Str(text), Value::Str(part)) => text.as_str().ends_with(part.as_str()).into(),
         ("ltrimstr" | "rtrimstr", Value::Str(text), Value::Str(part)) => {
@@ -302,11 +364,52 @@ fn with_value(run: &mut Run<'_, '_>, name: &str, input: &Value, arg: &Value) -> 
             return strings::parts(run.cx, text.as_str(), separator.as_str());
         }
         ("join", Value::List(list), Value::Str(separator)) => {
-            return strings::joined(run.cx, list.iter(), separator.as_str());
+            let nothing = Value::from("");
+            let items: Vec<_> =
+                list.iter().map(|item| if *item == Value::Nil { &nothing } else { item }).collect();
+            return strings::joined(run.cx, items.into_iter(), separator.as_str());
         }
         _ => {
             let message = format!("{name} does not work on {} with {}", input.type_name(), arg.type_name());
             return Err(run.error(message));
         }
     })
+}
+
+/// Whether a part is within a value: texts within texts, and what lists and objects hold likewise. Every look is paid for:
+/// there may be far more of them than there are items.
+fn contains(run: &mut Run<'_, '_>, value: &Value, part: &Value) -> Result<bool, Fault> {
+    run.cx.charge(8)?;
+    run.cx.work(16);
+    match (value, part) {
+        (Value::Str(text), Value::Str(part)) => return Ok(text.as_str().contains(part.as_str())),
+        (Value::List(list), Value::List(parts)) => {
+            for part in parts.iter() {
+                if !is_in(run, list, part)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        _ => {}
+    }
+    let (Some(dict), Some(parts)) = (args::fields(value), args::fields(part)) else {
+        return Ok(value == part);
+    };
+    for (key, part) in parts.iter() {
+        match dict.get(key.as_str()) {
+            Some(value) if contains(run, value, part)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+fn is_in(run: &mut Run<'_, '_>, list: &[Value], part: &Value) -> Result<bool, Fault> {
+    for item in list {
+        if contains(run, item, part)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

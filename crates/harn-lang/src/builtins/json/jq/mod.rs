@@ -1,6 +1,7 @@
 //! A part of jq: paths, iteration, pipes, comparisons, arithmetic, construction and the common functions.
 
 mod functions;
+mod order;
 mod parse;
 mod run;
 

@@ -186,6 +186,10 @@ impl Parser<'_> {
         if c.is_ascii_digit() || (c == '-' && self.rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
             return self.number();
         }
+        if self.sign("-") {
+            let (zero, of) = (Filter::Literal(Value::Int(0)), self.postfix()?);
+            return Ok(Filter::Binary("-", Box::new(zero), Box::new(of)));
+        }
         if is_name(c) {
             return self.call();
         }

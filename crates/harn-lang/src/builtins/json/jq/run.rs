@@ -1,10 +1,11 @@
 //! What a jq program does to a value.
 
+use super::order::order;
 use super::parse::Filter;
 use crate::builtins::Cx;
 use crate::builtins::args;
 use crate::fault::Fault;
-use crate::value::{Dict, Text, Value, compare};
+use crate::value::{Dict, Text, Value};
 
 pub struct Run<'r, 'c> {
     pub cx: &'r mut Cx<'c>,
@@ -149,7 +150,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn iterate(&mut self, value: &Value) -> Outputs {
+    pub fn iterate(&mut self, value: &Value) -> Outputs {
         match value {
             Value::List(list) => Ok(list.to_vec()),
             Value::Set(set) => Ok(set.iter().cloned().collect()),
@@ -183,7 +184,7 @@ impl Run<'_, '_> {
 
     fn operate(&mut self, sign: &str, left: &Value, right: &Value) -> Result<Value, Fault> {
         args::weigh(self.cx, left)?;
-        let order = compare(left, right);
+        let order = order(left, right);
         Ok(match sign {
             "==" => (left == right).into(),
             "!=" => (left != right).into(),
@@ -193,6 +194,11 @@ impl Run<'_, '_> {
             ">=" => order.is_ge().into(),
             "+" => self.add(left, right)?,
             _ => match (left, right) {
+                (Value::List(a), Value::List(b)) if sign == "-" => {
+                    self.cx.charge(a.len() * 16)?;
+                    self.cx.work(a.len().saturating_mul(b.len()));
+                    Value::list(a.iter().filter(|item| !b.contains(item)).cloned().collect())
+                }
                 (Value::Int(_), Value::Int(0)) if sign == "/" || sign == "%" => {
                     return Err(self.error("division by zero"));
                 }
