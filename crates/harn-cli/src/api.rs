@@ -68,6 +68,7 @@ pub enum Cursor {
 }
 
 /// The newest items of a list, in its order, and whether there were more.
+#[derive(Default)]
 pub struct Newest {
     pub items: VecDeque<Value>,
     pub more: bool,

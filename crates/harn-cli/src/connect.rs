@@ -87,11 +87,16 @@ async fn connect_for(target: &TargetArgs, stay: Stay) -> Result<Connection> {
 
 /// For commands that would find nothing in a new data directory, and should not make one.
 pub fn check_existing(target: &TargetArgs) -> Result<()> {
-    if target.url.is_some() || target.data.join("harn.db").is_file() {
+    if !is_unused(target) {
         return Ok(());
     }
     let hint = "start with `harn task \"list files\"` or `harn serve`; for another place give --data DIR or --url URL";
     Err(Problem::new(format!("there is nothing in {} yet", target.data.display())).hint(hint).into())
+}
+
+/// Whether nothing was ever kept there.
+pub fn is_unused(target: &TargetArgs) -> bool {
+    target.url.is_none() && !target.data.join("harn.db").is_file()
 }
 
 /// A client of the server at this URL.

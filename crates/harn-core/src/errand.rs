@@ -21,13 +21,22 @@ pub enum Errand {
     CompleteWaitpoint {
         id: String,
         value: Value,
+        said: Said,
     },
     CancelWaitpoint {
         id: String,
-        reason: Option<String>,
+        said: Said,
     },
     Wait(Wait),
     Record(Recorded),
+}
+
+/// What a script says about how it settles a waitpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// In whose name; the run's own without it.
+    pub by: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// An entry of the event log.
@@ -61,10 +70,10 @@ impl Errand {
             ("waitpoint", "complete") => Ok(Self::CompleteWaitpoint {
                 id: given.needed_id()?,
                 value: given.get("value").cloned().unwrap_or_default(),
+                said: given.said(),
             }),
             ("waitpoint", "cancel") => {
-                let reason = given.get("reason").and_then(Value::as_str).map(str::to_owned);
-                Ok(Self::CancelWaitpoint { id: given.needed_id()?, reason })
+                Ok(Self::CancelWaitpoint { id: given.needed_id()?, said: given.said() })
             }
             ("waitpoint", "wait") => given.wait().map(Self::Wait),
             ("events", "emit") => {
@@ -110,6 +119,11 @@ impl Given {
 
     fn needed_id(&self) -> Result<String, String> {
         self.id()?.ok_or_else(|| "Say which waitpoint: its id, or what `waitpoint_create` gave.".into())
+    }
+
+    fn said(&self) -> Said {
+        let text = |name| self.get(name).and_then(Value::as_str).map(str::to_owned);
+        Said { by: text("by").filter(|by| by.len() <= LONGEST_NAME), reason: text("reason") }
     }
 
     fn wait(&self) -> Result<Wait, String> {
@@ -242,24 +256,22 @@ impl Waitpoint {
     }
 
     /// Whether that changed anything.
-    pub fn complete(&mut self, value: Value, by: &str, now: Timestamp) -> bool {
-        self.settle(WaitpointStatus::Completed, by, now) && {
+    pub fn complete(&mut self, value: Value, said: Said, own: &str, now: Timestamp) -> bool {
+        self.settle(WaitpointStatus::Completed, said, own, now) && {
             self.value = value;
             true
         }
     }
 
-    pub fn cancel(&mut self, reason: Option<String>, by: &str, now: Timestamp) -> bool {
-        self.settle(WaitpointStatus::Cancelled, by, now) && {
-            self.reason = reason;
-            true
-        }
+    pub fn cancel(&mut self, said: Said, own: &str, now: Timestamp) -> bool {
+        self.settle(WaitpointStatus::Cancelled, said, own, now)
     }
 
-    fn settle(&mut self, status: WaitpointStatus, by: &str, now: Timestamp) -> bool {
+    fn settle(&mut self, status: WaitpointStatus, said: Said, own: &str, now: Timestamp) -> bool {
         let open = self.status == WaitpointStatus::Open;
         if open {
-            (self.status, self.settled_at, self.settled_by) = (status, Some(now), Some(by.to_owned()));
+            (self.status, self.settled_at) = (status, Some(now));
+            (self.settled_by, self.reason) = (said.by.or_else(|| Some(own.to_owned())), said.reason);
         }
         open
     }
@@ -314,10 +326,12 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let open = Waitpoint::new("o".into(), Map::new(), now);
         let mut done = Waitpoint::new("d".into(), Map::new(), now);
-        assert!(done.complete(json!(1), "ann", now));
-        assert!(!done.cancel(None, "bob", now), "the first word holds");
+        assert!(done.complete(json!(1), Said::default(), "ann", now));
+        assert!(!done.cancel(Said::default(), "bob", now), "the first word holds");
         let mut gone = Waitpoint::new("g".into(), Map::new(), now);
-        assert!(gone.cancel(Some("late".into()), "ann", now));
+        let said = Said { by: Some("carol".into()), reason: Some("late".into()) };
+        assert!(gone.cancel(said, "ann", now));
+        assert_eq!((gone.settled_by.as_deref(), gone.reason.as_deref()), (Some("carol"), Some("late")));
         let status = |mode, waitpoints: &[&Waitpoint]| {
             let waitpoints: Vec<Waitpoint> =
                 waitpoints.iter().map(|waitpoint| (*waitpoint).clone()).collect();

@@ -41,14 +41,14 @@ impl Memory {
                 let id = id.unwrap_or_else(|| WaitpointId::generate().to_string());
                 Some(json!(kept.waitpoint(&id, metadata, now)))
             }
-            Errand::CompleteWaitpoint { id, value } => {
+            Errand::CompleteWaitpoint { id, value, said } => {
                 let waitpoint = kept.waitpoint(&id, Map::new(), now);
-                waitpoint.complete(value, "script", now);
+                waitpoint.complete(value, said, "script", now);
                 Some(json!(waitpoint))
             }
-            Errand::CancelWaitpoint { id, reason } => {
+            Errand::CancelWaitpoint { id, said } => {
                 let waitpoint = kept.waitpoint(&id, Map::new(), now);
-                waitpoint.cancel(reason, "script", now);
+                waitpoint.cancel(said, "script", now);
                 Some(json!(waitpoint))
             }
             Errand::Wait(wait) => wait.outcome(&kept.all_of(&wait, now)),

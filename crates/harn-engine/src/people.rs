@@ -38,7 +38,8 @@ pub struct Said {
     pub reason: Option<String>,
 }
 
-const NOBODY: &str = "Nobody is there to be asked: run it with --durable.";
+const NOBODY: &str = "Nobody is there to be asked: run the script's file with --durable.";
+const LATE: &str = "Nobody answered before the deadline.";
 
 /// Asks, and gives what the program gets.
 pub(crate) async fn ask(people: Option<&dyn People>, ask: &Ask) -> Completion {
@@ -61,19 +62,34 @@ pub(crate) async fn ask(people: Option<&dyn People>, ask: &Ask) -> Completion {
 
 /// What somebody said, or how it ended without anybody's word, and why.
 async fn heard(people: Option<&dyn People>, ask: &Ask) -> Result<Said, (Settled, String)> {
-    let nobody = || (Settled::No, NOBODY.to_owned());
-    let people = people.ok_or_else(nobody)?;
+    let now = SystemClock.now();
+    let left = ask.due(now).map(|due| u64::try_from(due.millis().saturating_sub(now.millis())).unwrap_or(0));
+    let Some(people) = people else {
+        // A run that nobody can answer is one that nobody answers in time.
+        let Some(left) = left else { return Err((Settled::No, nobody(ask))) };
+        tokio::time::sleep(Duration::from_millis(left)).await;
+        return Err((Settled::Timeout, LATE.to_owned()));
+    };
     if let Some(quorum @ 2..) = ask.quorum {
         let why = format!("{quorum} people have to agree, and only one is here: run it with --durable.");
         return Err((Settled::No, why));
     }
-    let now = SystemClock.now();
+    let gone = || (Settled::No, nobody(ask));
     let answer = answered(people, ask);
-    let Some(due) = ask.due(now) else { return answer.await.ok_or_else(nobody) };
-    let left = u64::try_from(due.millis().saturating_sub(now.millis())).unwrap_or(0);
+    let Some(left) = left else { return answer.await.ok_or_else(gone) };
     match tokio::time::timeout(Duration::from_millis(left), answer).await {
-        Ok(said) => said.ok_or_else(nobody),
-        Err(_) => Err((Settled::Timeout, "Nobody answered before the deadline.".to_owned())),
+        Ok(said) => said.ok_or_else(gone),
+        Err(_) => Err((Settled::Timeout, LATE.to_owned())),
+    }
+}
+
+/// In a test nobody is ever there, and what a script asks for itself can be answered in advance.
+fn nobody(ask: &Ask) -> String {
+    match ask.asker {
+        Asker::Script => {
+            format!("{NOBODY} In a test, host_mock(\"hitl\", \"{}\", …) answers.", ask.kind.as_str())
+        }
+        Asker::Model => NOBODY.to_owned(),
     }
 }
 

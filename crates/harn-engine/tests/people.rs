@@ -129,11 +129,19 @@ async fn a_question_is_answered_by_whoever_is_there() {
 
 #[tokio::test]
 async fn where_nobody_is_there_it_is_denied_in_clear_words() {
-    let nobody = "Nobody is there to be asked: run it with --durable.";
+    let nobody = "Nobody is there to be asked: run the script's file with --durable. In a test, host_mock";
     for kind in ["question", "approval", "escalation"] {
         let answer = gives(&format!(r#"return __ask({{kind: "{kind}", prompt: "x"}})"#), None).await;
-        assert_eq!((&answer["status"], &answer["reason"]), (&json!("denied"), &json!(nobody)), "{kind}");
+        assert_eq!(answer["status"], "denied", "{kind}");
+        let way_out = format!("{nobody}(\"hitl\", \"{kind}\", …) answers.");
+        assert_eq!(answer["reason"], json!(way_out));
+        let timed = format!(r#"return __ask({{kind: "{kind}", prompt: "x", timeout_ms: 5}})"#);
+        let status = gives(&timed, None).await["status"].clone();
+        assert_ne!(status, "denied", "{kind}");
     }
+    let late = "return [ask_user(\"x\", {timeout: 5, default: \"d\"}), \
+                try { request_approval(\"x\", {timeout: 5}) } catch (e) { e.name }]";
+    assert_eq!(gives(late, None).await, json!(["d", "HumanTimeoutError"]));
     let two = r#"return __ask({kind: "dual_control", prompt: "x", quorum: 2})"#;
     let answer = gives(two, person(&[(true, Value::Null)])).await;
     assert_eq!(answer["status"], "denied");
@@ -158,11 +166,17 @@ async fn waitpoints_and_events_are_kept_in_memory() {
         __events("emit", {topic: "t", kind: "k", payload: {n: 2}})
         let read = __events("read", {topic: "t", after: first})
         let none = __events("wait", {topic: "other", timeout_ms: 5})
+        let by = waitpoint_complete("d", 1, {by: "bob", reason: "done"})
+        let later = spawn { stream.first(event_log.subscribe({topic: "late"})).kind }
+        sleep(5)
+        event_log.emit("late", "k3", nil)
+        let events = stream.take(event_log.subscribe({topic: "t", from_cursor: 0}), 2)
         return {over: over.status, late: late.status, latest: __events("latest", "t"), read: len(read),
-                n: read[0].payload.n, none: len(none)}
+                n: read[0].payload.n, none: len(none), by: [by.settled_by, by.reason], later: await(later),
+                events: stream.collect(events).map({ one -> [one.cursor, one.payload.n] })}
     "#;
-    let expected =
-        json!({ "over": "completed", "late": "timed_out", "latest": 2, "read": 1, "n": 2, "none": 0 });
+    let expected = json!({ "over": "completed", "late": "timed_out", "latest": 2, "read": 1, "n": 2, "none": 0,
+                "by": ["bob", "done"], "later": "k3", "events": [[1, 1], [2, 2]] });
     assert_eq!(gives(wait, None).await, expected);
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harn_core::errand::{Errand, Query, Recorded, Wait, Waitpoint, WaitpointStatus};
+use harn_core::errand::{Errand, Query, Recorded, Said, Wait, Waitpoint, WaitpointStatus};
 use harn_core::run::{Answer, JournalEntry};
 use harn_core::{Actor, Error, EventKind, Result, Task, TaskId, Timestamp, WaitpointId, WorkspaceId};
 use harn_log::{Doc, DocQuery, View};
@@ -31,13 +31,13 @@ pub fn run(tx: &mut Tx<'_>, workspace: &WorkspaceId, errand: Errand) -> Result<R
             let id = id.unwrap_or_else(|| WaitpointId::generate().to_string());
             found_or_made(tx, workspace, &id, metadata)?
         }
-        Errand::CompleteWaitpoint { id, value } => {
+        Errand::CompleteWaitpoint { id, value, said } => {
             let waitpoint = found_or_made(tx, workspace, &id, Map::new())?;
-            complete(tx, workspace, waitpoint, value)?
+            complete(tx, workspace, waitpoint, value, said)?
         }
-        Errand::CancelWaitpoint { id, reason } => {
+        Errand::CancelWaitpoint { id, said } => {
             let waitpoint = found_or_made(tx, workspace, &id, Map::new())?;
-            cancel(tx, workspace, waitpoint, reason)?
+            cancel(tx, workspace, waitpoint, said)?
         }
         Errand::Wait(wait) => {
             // Whoever waits first names it: it does not matter who comes first.
@@ -78,8 +78,9 @@ fn complete(
     workspace: &WorkspaceId,
     mut waitpoint: Waitpoint,
     value: Value,
+    said: Said,
 ) -> Result<Waitpoint> {
-    let changed = waitpoint.complete(value, &tx.call.actor.id, tx.now);
+    let changed = waitpoint.complete(value, said, &tx.call.actor.id, tx.now);
     if changed { changed_to(tx, workspace, waitpoint) } else { Ok(waitpoint) }
 }
 
@@ -87,9 +88,9 @@ fn cancel(
     tx: &mut Tx<'_>,
     workspace: &WorkspaceId,
     mut waitpoint: Waitpoint,
-    reason: Option<String>,
+    said: Said,
 ) -> Result<Waitpoint> {
-    let changed = waitpoint.cancel(reason, &tx.call.actor.id, tx.now);
+    let changed = waitpoint.cancel(said, &tx.call.actor.id, tx.now);
     if changed { changed_to(tx, workspace, waitpoint) } else { Ok(waitpoint) }
 }
 
@@ -176,7 +177,7 @@ impl Harness {
         let mut value = request.value;
         harn_policy::redact_value(&mut value);
         self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| match waitpoint.status {
-            WaitpointStatus::Open => complete(tx, workspace, waitpoint, value),
+            WaitpointStatus::Open => complete(tx, workspace, waitpoint, value, Said::default()),
             WaitpointStatus::Completed if waitpoint.value == value => Ok(waitpoint),
             WaitpointStatus::Completed => Err(settled(&waitpoint, "completed", " with another value")),
             WaitpointStatus::Cancelled => Err(settled(&waitpoint, "cancelled", "")),
@@ -192,8 +193,9 @@ impl Harness {
         id: String,
         request: CancelWaitpointRequest,
     ) -> Result<wire::Waitpoint> {
+        let said = Said { by: None, reason: request.reason };
         self.settle_waitpoint(call, workspace, id, move |tx, workspace, waitpoint| match waitpoint.status {
-            WaitpointStatus::Open => cancel(tx, workspace, waitpoint, request.reason),
+            WaitpointStatus::Open => cancel(tx, workspace, waitpoint, said),
             WaitpointStatus::Cancelled => Ok(waitpoint),
             WaitpointStatus::Completed => Err(settled(&waitpoint, "completed", "")),
         })

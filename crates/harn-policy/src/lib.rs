@@ -3,6 +3,7 @@
 mod analyse;
 mod builtin;
 mod command;
+mod commands;
 mod danger;
 mod desugar;
 mod embedded;
@@ -34,6 +35,7 @@ mod subject;
 mod texts;
 mod wrap;
 
+pub use commands::{Commands, Found, commands};
 pub use desugar::{ApprovalPolicy, LlmPolicy, PermissionPolicy, RedactPolicy};
 pub use file::{PermissionsFile, TestReport};
 pub use interactive::interactive;

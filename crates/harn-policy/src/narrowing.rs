@@ -40,7 +40,7 @@ pub fn narrowing(words: &Narrowing, known: Nameable<'_>) -> Result<Layer, String
     if !words.allow.is_empty() {
         let mut denied = known.everything();
         for word in &words.allow {
-            let allowed = known.meant(word)?;
+            let allowed = known.allowed(word)?;
             denied.retain(|effect| !allowed.contains(effect));
         }
         rules.extend(denials(&format!("--allow {}", words.allow.join(",")), &denied));
@@ -93,6 +93,15 @@ impl Nameable<'_> {
             specs.iter().filter(|spec| test(spec)).map(move |spec| named(effect, spec))
         });
         found.collect()
+    }
+
+    /// A word allows no more than it says: running a program is more than the folder that it runs in.
+    fn allowed(self, word: &str) -> Result<Vec<Named>, String> {
+        if word != "files" {
+            return self.meant(word);
+        }
+        let within = |spec: &ToolSpec| spec.side_effect <= SideEffect::WorkspaceWrite;
+        Ok(self.those(&|spec| !spec.annotations.paths.is_empty() && within(spec)))
     }
 
     fn meant(self, word: &str) -> Result<Vec<Named>, String> {

@@ -9,7 +9,7 @@ use harn_core::{AutonomyTier, Decision, EffectKind, Verdict};
 use harn_policy::{Nameable, PermissionsFile, Policy, Subject, narrowing};
 use support::{NOW, spec};
 
-const CALLS: [&str; 4] = ["read_file", "write_file", "fetch_url", "think"];
+const CALLS: [&str; 6] = ["read_file", "write_file", "fetch_url", "think", "exec", "download"];
 const TOOLS: [&str; 2] = ["read_file", "run_command"];
 
 fn layer(allow: &[&str], deny: &[&str]) -> Result<harn_policy::Layer, String> {
@@ -53,17 +53,22 @@ fn words_deny_what_they_name_or_all_that_they_do_not() {
         (Tool, "own"),
         (Model, "model"),
         (Question, "ask_user"),
+        // Both have a path, too: where a program runs, and where what comes is put.
+        (Call, "exec"),
+        (Call, "download"),
     ];
-    let table: [(&[&str], &[&str], &[usize]); 8] = [
+    let table: [(&[&str], &[&str], &[usize]); 10] = [
         (&[], &[], &[]),
-        (&[], &["files"], &[0, 1, 4]),
+        (&[], &["files"], &[0, 1, 4, 9, 10]),
         (&[], &["read_file"], &[0, 4]),
-        (&[], &["process", "network"], &[2, 5]),
+        (&[], &["process", "network"], &[2, 5, 9, 10]),
         (&[], &["llm_call", "people", "people"], &[7, 8]),
-        (&["models"], &[], &[0, 1, 2, 4, 5, 8]),
+        (&["models"], &[], &[0, 1, 2, 4, 5, 8, 9, 10]),
         (&["files", "process", "network", "models", "people"], &[], &[]),
+        (&["files"], &[], &[2, 5, 7, 8, 9, 10]),
+        (&["process"], &[], &[0, 1, 2, 4, 7, 8, 10]),
         // What is denied is denied, whatever is allowed.
-        (&["files"], &["write_file"], &[1, 2, 5, 7, 8]),
+        (&["files"], &["write_file"], &[1, 2, 5, 7, 8, 9, 10]),
     ];
     for (allow, deny, denied) in table {
         let policy = Policy::compile(vec![layer(allow, deny).unwrap()]).unwrap();

@@ -102,6 +102,15 @@ pub fn wait_for(work: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode
     result
 }
 
+/// A list with nothing in it, which is told in these words.
+pub fn listed_none(json: bool, words: &str) -> ExitCode {
+    match json {
+        true => say_json(&crate::api::Newest::default().to_json()),
+        false => say(words),
+    }
+    ExitCode::SUCCESS
+}
+
 /// What a script reads.
 pub fn say_json(value: &Value) {
     say(format_args!("{value:#}"));

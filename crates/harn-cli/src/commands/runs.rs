@@ -8,19 +8,22 @@ use serde_json::{Value, json};
 
 use super::script::follow;
 use super::tasks::status_tone;
-use super::{Need, attach, say, say_json, speak};
+use super::{Need, attach, listed_none, say, say_json, speak};
 use crate::api::{self, Cursor};
 use crate::args::RunsCommand;
-use crate::connect::Connection;
+use crate::connect::{Connection, is_unused};
 use crate::output::{Table, Tone, one_line, paint, plain, relative};
 use crate::problem::Problem;
 use crate::terminal::Interrupt;
 
 /// How much of a text one line shows.
 const LINE: usize = 160;
+const NONE: &str = "No runs. Start one with `harn run --durable FILE`.";
 
 pub fn run(command: RunsCommand) -> Result<ExitCode> {
     match command {
+        // Where nothing was kept yet, there is nothing to open.
+        RunsCommand::List { json, target, .. } if is_unused(&target) => Ok(listed_none(json, NONE)),
         RunsCommand::List { json, limit, target } => {
             speak(&target, Need::Existing, async |connection: &Connection| {
                 list(connection, limit, json).await
@@ -58,7 +61,7 @@ async fn list(connection: &Connection, limit: usize, json: bool) -> Result<ExitC
     }
     let tasks: Vec<Task> = found.typed()?;
     if tasks.is_empty() {
-        say("No runs. Start one with `harn run --durable FILE`.");
+        say(NONE);
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&["RUN", "STATUS", "CREATED", "SCRIPT"]);

@@ -12,18 +12,23 @@ use serde_json::Value;
 use super::answer::settle;
 use super::show::word;
 use super::task::workspace;
-use super::{Need, attach, interruptible, say, say_json, speak};
+use super::{Need, attach, interruptible, listed_none, say, say_json, speak};
 use crate::api::{self, Cursor};
 use crate::args::{WaitpointArgs, WaitpointsCommand};
-use crate::connect::Connection;
+use crate::connect::{Connection, is_unused};
 use crate::output::{Table, Tone, one_line, paint, plain, relative};
 use crate::problem::Problem;
 
 /// How much of a text one line shows.
 const LINE: usize = 160;
+const NONE: &str = "No waitpoints. A script makes one with `waitpoint_create` or `waitpoint_wait`.";
 
 pub fn run(command: WaitpointsCommand) -> Result<ExitCode> {
     match command {
+        // Where nothing was kept yet, there is nothing to open.
+        WaitpointsCommand::List { shared, .. } if is_unused(&shared.target) => {
+            Ok(listed_none(shared.json, NONE))
+        }
         WaitpointsCommand::List { open, limit, shared } => {
             speak(&shared.target, Need::Existing, async |c| list(c, &shared, open, limit as usize).await)
         }
@@ -75,7 +80,7 @@ async fn list(connection: &Connection, args: &WaitpointArgs, open: bool, limit: 
     }
     let waitpoints: Vec<Waitpoint> = found.typed()?;
     if waitpoints.is_empty() {
-        say("No waitpoints. A script makes one with `waitpoint_create` or `waitpoint_wait`.");
+        say(NONE);
         return Ok(ExitCode::SUCCESS);
     }
     let mut table = Table::new(&["WAITPOINT", "STATUS", "CREATED", "WAITING"]);

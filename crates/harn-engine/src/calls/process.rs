@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::args::{self, Args, word};
 use super::files::reach::{LARGEST, Target};
+use super::simple::reads;
 use crate::guard::{Ended, Network};
 use crate::script;
 use crate::secrets::{Filling, Sink, refuse};
@@ -27,7 +28,25 @@ const LONGEST_COMMAND: usize = 100 * 1024;
 const IN_WORDS: &str = "the words of a command, which every program can see (`env` may hold it)";
 
 pub fn calls() -> Vec<Arc<dyn Tool>> {
-    vec![Arc::new(Run::Program), Arc::new(Run::Shell)]
+    let commands = reads("shell_commands", "The simple commands of a line.", |_, args| Ok(commands(args)));
+    vec![Arc::new(Run::Program), Arc::new(Run::Shell), commands]
+}
+
+/// What a line runs, or a list of words, as policy sees it.
+fn commands(args: &Args) -> Value {
+    let line = match args.get("command") {
+        Some(Value::Array(words)) => joined(words),
+        _ => args::text(args, "command"),
+    };
+    let told = harn_policy::commands(&line);
+    let found = told.found.into_iter().map(
+        |found| json!({ "words": found.words, "wrappers": found.wrappers, "only_denied": found.only_denied }),
+    );
+    json!({ "commands": found.collect::<Vec<_>>(), "unclear": told.unclear })
+}
+
+fn joined(words: &[Value]) -> String {
+    words.iter().map(|word| quoted(&script::decode(word).display())).collect::<Vec<_>>().join(" ")
 }
 
 /// The command line that means a program with these variables and arguments, and nothing else, to a shell. Policy judges
@@ -39,8 +58,8 @@ pub fn command_line(args: &Args) -> String {
 
 /// A program and its arguments.
 fn words(args: &Args) -> String {
-    let rest = args.get("args").and_then(Value::as_array).into_iter().flatten();
-    let rest = rest.map(|word| quoted(&script::decode(word).display()));
+    let rest = args.get("args").and_then(Value::as_array).filter(|rest| !rest.is_empty());
+    let rest = rest.map(|rest| joined(rest));
     [quoted(&args::text(args, "cmd"))].into_iter().chain(rest).collect::<Vec<_>>().join(" ")
 }
 
@@ -71,6 +90,15 @@ impl Run {
         match self {
             Self::Program => "exec",
             Self::Shell => "shell",
+        }
+    }
+
+    /// The function that a script has called: those that are told where to run have names of their own.
+    fn function(self, args: &Args) -> &'static str {
+        match (self, args.get("dir").is_some_and(|dir| !dir.is_null())) {
+            (Self::Program, true) => "exec_at",
+            (Self::Shell, true) => "shell_at",
+            _ => self.name(),
         }
     }
 
@@ -108,7 +136,7 @@ impl Tool for Run {
     }
 
     async fn prepare(&self, ctx: &ToolContext, args: &Args) -> Result<Prepared, ToolFailure> {
-        Order::read(*self, ctx, args)?.filled(ctx, self.name())?;
+        Order::read(*self, ctx, args)?.filled(ctx, self.function(args))?;
         match ctx.is_kept && ctx.trust == Trust::Judged && ctx.root.is_some() {
             true => stash::take(ctx).await.map(Prepared::Stashed),
             false => Ok(Prepared::Ready),
@@ -122,10 +150,10 @@ impl Tool for Run {
         prepared: Prepared,
     ) -> Result<ToolOutput, ToolFailure> {
         let order = Order::read(*self, ctx, args)?;
-        let (variables, filling) = order.filled(ctx, self.name())?;
+        let (variables, filling) = order.filled(ctx, self.function(args))?;
         let running = order.start(ctx, &variables)?.keeping(Captures::whole(LARGEST / 4));
         let captures = Arc::clone(&running.captures);
-        let status = status(self.name(), &running.end(None, &ctx.cancel).await)?;
+        let status = status(self.function(args), &running.end(None, &ctx.cancel).await)?;
         let text = |bytes: &[u8]| filling.scrubbed_text(String::from_utf8_lossy(bytes).into_owned());
         let (stdout, stderr) = (text(&captures.stdout.lock().all()), text(&captures.stderr.lock().all()));
         let mut output = ToolOutput::from(json!({
@@ -177,7 +205,7 @@ struct Order {
 
 impl Order {
     fn read(run: Run, ctx: &ToolContext, args: &Args) -> Result<Self, ToolFailure> {
-        let call = run.name();
+        let call = run.function(args);
         let fail = |why: String| ToolFailure::new(format!("{call}: {why}"));
         let folder = args::optional_path(call, args, "dir")?.unwrap_or(".");
         let folder = folder_of(ctx, folder).map_err(|error| fail(format!("{folder}: {error}")))?;
@@ -292,12 +320,17 @@ fn folder_of(ctx: &ToolContext, asked: &str) -> std::io::Result<PathBuf> {
 
 /// A shell would only say it with an exit code.
 fn must_exist(places: &str, folder: &Path, program: &str) -> Result<(), String> {
-    let is_program = |path: &Path| {
-        fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    let candidates: Vec<PathBuf> = match program.contains('/') {
+        true => vec![folder.join(program)],
+        false => std::env::split_paths(places).map(|place| folder.join(place).join(program)).collect(),
     };
-    let is_found = match program.contains('/') {
-        true => is_program(&folder.join(program)),
-        false => std::env::split_paths(places).any(|place| is_program(&folder.join(place).join(program))),
-    };
-    if is_found { Ok(()) } else { Err(format!("{program}: there is no such program")) }
+    let files = candidates.iter().filter_map(|path| fs::metadata(path).ok());
+    let mut files = files.filter(fs::Metadata::is_file).peekable();
+    let is_there = files.peek().is_some();
+    if files.any(|file| file.permissions().mode() & 0o111 != 0) {
+        return Ok(());
+    }
+    let why =
+        if is_there { "permission denied: the file is not executable" } else { "there is no such program" };
+    Err(format!("{program}: {why}"))
 }

@@ -84,7 +84,20 @@ impl Kept {
         let _alone = self.lock().map_err(|error| self.failed("lock", &error))?;
         let mut kept = self.read()?;
         change(&mut kept);
-        let mut text = serde_json::to_string_pretty(&kept).map_err(|error| self.failed("write", &error))?;
+        self.put(&kept)
+    }
+
+    /// Empties it, also when nobody can read what is there.
+    fn clear(&self) -> Result<(), ToolFailure> {
+        if !self.file.exists() {
+            return Ok(());
+        }
+        let _alone = self.lock().map_err(|error| self.failed("lock", &error))?;
+        self.put(&Map::new())
+    }
+
+    fn put(&self, kept: &Map<String, Value>) -> Result<(), ToolFailure> {
+        let mut text = serde_json::to_string_pretty(kept).map_err(|error| self.failed("write", &error))?;
         text.push('\n');
         if text.len() as u64 > LARGEST {
             return Err(self.failed("write", &"it would be too large"));
@@ -136,9 +149,7 @@ fn remove(kept: &Kept, args: &Args) -> Answer {
 }
 
 fn clear(kept: &Kept) -> Answer {
-    if !kept.read()?.is_empty() {
-        kept.change(Map::clear)?;
-    }
+    kept.clear()?;
     Ok(Value::Null)
 }
 

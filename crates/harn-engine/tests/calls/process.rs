@@ -109,3 +109,24 @@ fn a_script_of_somebody_else_runs_commands_in_the_sandbox() {
     let outside = scene.run(r#"__shell("..", "ls")"#);
     assert!(outside.contains("outside of the workspace"), "{outside}");
 }
+
+#[test]
+fn rules_for_commands_see_every_command_of_a_line() {
+    let script = r#"
+        host_mock("process", "exec", {status: 0})
+        fn passes(call) { return try { host_call("process.exec", call).status == 0 } catch (e) { false } }
+        let hidden = [
+          "if true; then rm x; fi", "{ rm x; }", "! rm x", "time rm x", "command rm x", "env rm x", "eval rm x",
+          "\\rm x", "'rm' x", ">/dev/null rm x", "echo x | xargs rm", "sh -c 'rm x'", "$X y", "echo 'x",
+        ]
+        let plain = ["echo hi 2>&1", "echo 'a; b'", "echo a # x; y", "X=1; echo $X", "f() { echo 1; }; f"]
+        for policy in [{deny: ["rm"]}, {allow: ["echo", "true"]}] {
+          command_policy_push(policy)
+          println(hidden.filter({ line -> passes({command: line}) }))
+          println(plain.filter({ line -> !passes({command: line}) }))
+          println([passes({argv: ["env", "rm"]}), passes({argv: ["echo", "a; rm b"]})])
+          command_policy_pop()
+        }
+    "#;
+    assert_eq!(Scene::new().run(script), "[]\n[]\n[false, true]\n".repeat(2));
+}

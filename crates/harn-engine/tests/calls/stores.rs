@@ -131,3 +131,15 @@ fn a_folder_is_scanned_and_hashed() {
     let missing = scene.run(r#"scan_directory("no")"#);
     assert_eq!(missing, "Failed to scan directory no: No such file or directory (os error 2)");
 }
+
+#[test]
+fn a_damaged_file_can_be_cleared() {
+    let script = r#"
+        mkdir(".harn")
+        write_file(".harn/store.json", "{bad")
+        println(try { store_list() } catch (e) { "damaged" })
+        store_clear()
+        println(store_list())
+    "#;
+    assert_eq!(Scene::new().run(script), "damaged\n[]\n");
+}

@@ -38,6 +38,7 @@ impl Answers for Host {
                 Value::Nil
             }
             "store_save" => Value::Nil,
+            "cwd" => "/work".into(),
             "checkpoint" => {
                 self.checkpoints.insert(text(0), arg(1));
                 Value::Nil
@@ -118,7 +119,7 @@ fn command(args: &[Value]) -> Value {
     let words: Vec<String> = words.map(|word| word.display()).collect();
     let is_fine = words.first().is_none_or(|folder| folder != "broken");
     let output = match words.get(2).map(String::as_str) {
-        Some("status") => "## fix...origin/fix\n M src/a.rs\n?? new file.txt\n".to_owned(),
+        Some("status") => "## fix...origin/fix\0 M src/a.rs\0R  b.rs\0old.rs\0?? new file.txt\0".to_owned(),
         _ => words.join(" "),
     };
     Value::record([

@@ -134,10 +134,14 @@ impl Answers for Host {
             // A program named `slow` never ends; the others print how they were called.
             "__exec" | "__shell" if is_at(1, "slow") => return None,
             "__exec" | "__shell" => command(call),
+            "__shell_commands" => commands(&call.args),
             "is_stdout_tty" => Value::Bool(false),
             "platform" => "linux".into(),
-            "env" => "/usr/bin/zsh".into(),
-            "file_exists" if is_at(0, "/bin/sh") => Value::Bool(true),
+            "env" if is_at(0, "SHELL") => "/usr/bin/zsh".into(),
+            "env" => "/usr/local/bin:/usr/bin".into(),
+            "read_file" if is_at(0, "/etc/shells") => "# shells\n/bin/none\n/bin/sh\n/usr/bin/sh\n".into(),
+            "file_exists" if is_at(0, "/bin/sh") || is_at(0, "/usr/bin/zsh") => Value::Bool(true),
+            "file_exists" if is_at(0, "/usr/bin/fish") => Value::Bool(true),
             other => {
                 let nothing = || Err(Fault::thrown(format!("{other}: there is no host for it")));
                 let known = harness::answer(other, &call.args).or_else(|| self.files.answer(call));
@@ -145,6 +149,34 @@ impl Answers for Host {
             }
         }))
     }
+}
+
+/// Lines are cut at every sign; the harness really reads them.
+fn commands(args: &[Value]) -> Value {
+    let given = args.first().cloned().unwrap_or_default();
+    let given = match given.as_list() {
+        Some([shell, _, line]) if shell.as_str() == Some("sh") => line.clone(),
+        _ => given,
+    };
+    let lines: Vec<Vec<String>> = match given.as_list() {
+        Some(words) => vec![words.iter().map(Value::display).collect()],
+        None => {
+            let parts = given.display();
+            let words = |part: &str| {
+                part.split_whitespace().filter(|word| !word.contains('=')).map(str::to_owned).collect()
+            };
+            parts.split([';', '|', '$', '(', ')']).filter(|part| !part.trim().is_empty()).map(words).collect()
+        }
+    };
+    let command = |words: Vec<String>| {
+        Value::record([
+            ("words", Value::list(words.into_iter().map(Value::from).collect())),
+            ("wrappers", Value::list(Vec::new())),
+            ("only_denied", Value::Bool(false)),
+        ])
+    };
+    let found = lines.into_iter().map(command).collect();
+    Value::record([("commands", Value::list(found)), ("unclear", Value::Nil)])
 }
 
 fn command(call: &Call) -> Value {

@@ -49,6 +49,11 @@ pub fn spec(name: &str) -> ToolSpec {
             };
             tool(name, SideEffect::Network, annotations)
         }
+        "exec" => tool(name, SideEffect::ProcessExec, path(ToolKind::Execute, &["dir"], Access::Read)),
+        "download" => {
+            let annotations = path(ToolKind::Fetch, &["path"], Access::Write);
+            tool(name, SideEffect::Network, Annotations { urls: vec!["url".into()], ..annotations })
+        }
         "think" => tool(name, SideEffect::None, Annotations::default()),
         _ => tool(name, SideEffect::WorkspaceWrite, path(ToolKind::Edit, &["path"], Access::Write)),
     }

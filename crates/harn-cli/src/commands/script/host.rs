@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
 use futures::future::BoxFuture;
+use harn_core::Part;
 use harn_core::chat::ModelRef;
 use harn_engine::EngineOptions;
 use harn_engine::calls::{Input, Place};
-use harn_lang::value::Value;
+use harn_engine::script::Given;
+use harn_lang::value::{Dict, Text, Value};
 use harn_model::catalog::Provider;
 use harn_model::discover::Checked;
 use harn_model::{CatalogSource, CatalogView, MockFile, MockRecording, Model, ModelSource, Models, Redact};
@@ -22,13 +24,19 @@ pub fn names() -> Vec<Arc<str>> {
     ["argv", "task", "project", "context"].into_iter().map(Arc::from).collect()
 }
 
-/// The values of those names for a script that nobody gave a task.
+/// The values of those names. The words of the command line are the task, as they are with `--durable`.
 pub fn values(place: &Place, args: &[String]) -> Vec<Value> {
     let argv = args.iter().map(|arg| Value::str(arg.as_str())).collect();
     let project = Value::str(place.project.display().to_string());
-    let task = Value::str("");
+    let task = Value::str(args.join(" "));
     let context = [("task", task.clone()), ("project_root", project.clone()), ("task_type", Value::Nil)];
     vec![Value::list(argv), task, project, Value::record(context)]
+}
+
+/// What a script can ask about its run.
+pub fn about(args: &[String]) -> Dict {
+    let task = Given::said(&[Part::text(args.join(" "))]);
+    task.about().into_iter().map(|(name, value)| (Arc::new(Text::new(name)), value)).collect()
 }
 
 /// A script of this file, or one without a file, in the current folder.

@@ -61,7 +61,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let place = Arc::new(Place { skills: args.skills()?, ..host::place_of(file) });
     let values = host::values(&place, &args.args);
     let limits = limits(args.limits(), Limits { fuel: STEPS, ..Limits::default() });
-    let vm = Vm::new(Arc::clone(&program), values, limits, rand::random());
+    let mut vm = Vm::new(Arc::clone(&program), values, limits, rand::random());
+    vm.set_about(host::about(&args.args));
     let configuration = host::Configuration::of(&place.project, args.target.config.as_deref())?;
     let options = configuration.options(&args.answers())?;
     let known = Nameable { calls: &options.calls.specs(), tools: &options.registry.specs() };

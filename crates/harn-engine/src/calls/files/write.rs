@@ -66,7 +66,32 @@ impl Kind {
         match self {
             Self::Whole | Self::Bytes => "write file",
             Self::Append => "append to file",
-            Self::Copy => "copy file to",
+            Self::Copy => "copy file",
+        }
+    }
+
+    /// The files that an error is about.
+    fn about(self, args: &Args, path: &str) -> String {
+        match self {
+            Self::Copy => format!("{} to {path}", args::word(args, "src")),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Nothing that is written by mistake is written at all.
+    fn check(self, args: &Args) -> Result<(), ToolFailure> {
+        let given = |name| args.get(name).unwrap_or(&Value::Null);
+        let fail = |why: String| Err(ToolFailure::new(format!("{}: {why}", self.name())));
+        match self {
+            Self::Copy => args::path(self.name(), args, "src").map(|_| ()),
+            Self::Bytes if args::bytes_of(given("bytes")).is_none() => {
+                let kind = crate::script::decode(given("bytes")).type_name();
+                fail(format!("bytes must be bytes, not {kind}"))
+            }
+            Self::Whole | Self::Append if given("content").is_null() => {
+                fail("content is required".to_owned())
+            }
+            Self::Whole | Self::Append | Self::Bytes => Ok(()),
         }
     }
 }
@@ -135,10 +160,9 @@ impl Kind {
     /// cannot be planned: then nobody knows after a crash whether it was done.
     fn plan(self, ctx: &ToolContext, args: &Args) -> Result<Prepared, ToolFailure> {
         let path = args::path(self.name(), args, self.path())?;
-        let failed = failed(self.verb(), path);
-        if self == Kind::Copy {
-            args::path(self.name(), args, "src")?;
-        }
+        self.check(args)?;
+        let about = self.about(args, path);
+        let failed = failed(self.verb(), &about);
         let found = match Target::planned(ctx, path) {
             Ok(Some(found)) => found,
             Ok(None) => return Ok(Prepared::Ready),
@@ -194,7 +218,7 @@ impl Kind {
             },
             _ => self.write_plainly(ctx, args, path),
         };
-        written.map_err(failed(self.verb(), path))
+        written.map_err(failed(self.verb(), &self.about(args, path)))
     }
 
     fn write_plainly(self, ctx: &ToolContext, args: &Args, path: &str) -> io::Result<()> {

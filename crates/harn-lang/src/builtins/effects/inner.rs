@@ -31,6 +31,7 @@ pub static INNER: Group = Group {
         effect("__skill_files", "", "list", "The skills that are in files, by layer."),
         effect("__exec", "dir, cmd, args, env?", "dict", "Runs a program with arguments; dir may be nil."),
         effect("__shell", "dir, cmd", "dict", "Runs a command line; dir may be nil."),
+        effect("__shell_commands", "command", "dict", "The simple commands of a line or of a list of words."),
         effect("__http", "request", "dict", "One HTTP request."),
         effect("__http_open", "request", "dict", "An HTTP request whose response is read in pieces."),
         effect("__http_read", "stream, max_bytes", "bytes|nil", "The next piece of a response, or nil."),
