@@ -71,6 +71,10 @@ impl RunPort for HarnessPort {
     }
 
     async fn commit(&self, entries: Vec<Entry>) -> Result<Vec<Reply>, RunError> {
+        if self.harness.scheduler.is_closed() {
+            let gone = Error::new(Code::ServiceUnavailable, "The harness has shut down.");
+            return Err(RunError::Unavailable(gone));
+        }
         let staged = self.stage(&entries).await?;
         let facts = self.locate(&entries).await?;
         let (task, harness) = (self.task.clone(), self.harness.clone());

@@ -87,17 +87,29 @@ pub(crate) struct Scheduler {
     left: watch::Sender<u64>,
     order: std::sync::atomic::AtomicU64,
     draining: std::sync::atomic::AtomicBool,
+    closed: std::sync::atomic::AtomicBool,
 }
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self { runs: Mutex::default(), left: watch::Sender::new(0), order: 0.into(), draining: false.into() }
+        Self {
+            runs: Mutex::default(),
+            left: watch::Sender::new(0),
+            order: 0.into(),
+            draining: false.into(),
+            closed: false.into(),
+        }
     }
 }
 
 impl Scheduler {
     pub fn is_draining(&self) -> bool {
         self.draining.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
+    /// Nothing that a run still says counts: its effects fail because the process ends, not by themselves.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(std::sync::atomic::Ordering::SeqCst)
     }
 
     pub fn active(&self) -> usize {
@@ -113,6 +125,7 @@ impl Scheduler {
         let mut left = self.left.subscribe();
         let empty = left.wait_for(|_| self.runs.lock().is_empty());
         let _ = tokio::time::timeout(grace, empty).await;
+        self.closed.store(true, std::sync::atomic::Ordering::SeqCst);
     }
 
     fn leave(&self, task: &TaskId) {

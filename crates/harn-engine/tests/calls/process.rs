@@ -54,9 +54,9 @@ fn what_cannot_be_run_is_an_error() {
         (r#"__exec(nil, nil, [])"#, "exec: command is required"),
         (r#"__shell(nil, " ")"#, "shell: command is required"),
         (r#"__exec(nil, "no-such-program", [])"#, "exec: no-such-program: there is no such program"),
-        (r#"__exec(nil, "./plain", [])"#, "exec: ./plain: there is no such program"),
-        (r#"__exec("no", "true", [])"#, "exec: no: No such file or directory (os error 2)"),
-        (r#"__shell("plain", "true")"#, "shell: plain: Not a directory (os error 20)"),
+        (r#"__exec(nil, "./plain", [])"#, "exec: ./plain: permission denied: the file is not executable"),
+        (r#"__exec("no", "true", [])"#, "exec_at: no: No such file or directory (os error 2)"),
+        (r#"__shell("plain", "true")"#, "shell_at: plain: Not a directory (os error 20)"),
     ];
     for (source, expected) in cases {
         assert_eq!(scene.run(source), expected, "{source}");

@@ -76,7 +76,7 @@ fn a_secret_and_its_name_go_to_no_other_program_and_to_no_other_place() {
         (r#"host_call("process.exec", {command: "./print_key", env: {KEY: key}})"#, "the program `sh`"),
         (r#"exec("./print_key", key)"#, "the words of a command"),
         (r#"shell("echo " + key)"#, "the words of a command"),
-        (r#"host_call("process.exec", {command: "cat", stdin: key})"#, "the host"),
+        (r#"host_call("process.exec", {command: "cat", stdin: key})"#, "the words of a command"),
         (r#"host_call("editor.show", {text: [key]})"#, "the host"),
         (r#"host_tool_call("login", {token: key})"#, "the host"),
         (r#"http_get("http://127.0.0.1:1/", {proxy: "http://u:" + key + "@127.0.0.1:1"})"#, "a proxy"),
@@ -104,7 +104,8 @@ fn variables_are_given_to_a_program_or_a_line_without_secrets_too() {
         println(try { host_call("process.exec", {command: "true", env: ["A"]}) } catch (e) { e })
         "#,
     );
-    let refused = "exec: `a b` is no variable that could be set\n[]\n\nType error: process.exec: env must be a dict, got list\n";
+    let refused =
+        "exec: `a b` is no variable that could be set\n[]\n\nprocess.exec: env must be a dict, got list\n";
     assert_eq!(output, format!("it's me\n3\n\nit's me\n\n{refused}"));
 }
 
