@@ -209,3 +209,26 @@ async fn a_script_that_sleeps_is_cancelled_at_once() {
     assert_eq!(task.status, TaskStatus::Canceled);
     assert_eq!(printed(&events(&running.harness, &task.id).await), "before\n");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_hears_what_is_there_and_what_comes() {
+    let script = r#"
+pipeline default(task) {
+  let later = spawn { sleep(50); event_log.emit("jobs", "late", {n: 2}) }
+  event_log.emit("jobs", "early", {n: 1})
+  var seen = 0
+  for event in event_log.subscribe({topic: "jobs", from_cursor: 0}) {
+    println("${event.kind} ${event.payload.n}")
+    seen += 1
+    if seen == 2 { break }
+  }
+  await(later)
+}
+"#;
+    let folder = folder(&[("a.harn", script)]);
+    let running = harness(folder.path()).await;
+    let task = submit(&running, json!({ "path": "a.harn" }), "go").await.unwrap();
+    let (task, _) = ended(&running.harness, &task.id).await;
+    assert_eq!(task.status, TaskStatus::Completed);
+    assert_eq!(printed(&events(&running.harness, &task.id).await), "early 1\nlate 2\n");
+}
