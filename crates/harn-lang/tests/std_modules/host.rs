@@ -38,7 +38,7 @@ impl Answers for Host {
                 Value::Nil
             }
             "store_save" => Value::Nil,
-            "cwd" => "/work".into(),
+            "cwd" => "/home/ann".into(),
             "checkpoint" => {
                 self.checkpoints.insert(text(0), arg(1));
                 Value::Nil
